@@ -1,0 +1,1 @@
+# irisgen_generate(): written with the consumers of tests/.

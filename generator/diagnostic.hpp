@@ -1,0 +1,60 @@
+#pragma once
+
+#include <compare>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace irisgen {
+
+/// A place in a text, both 1-based; column counts Unicode code points. Line 0: no place.
+struct Position {
+  int line = 0;
+  int column = 0;
+  auto operator<=>(const Position&) const = default;
+};
+
+/// One error: what is wrong, where, and what to do about it (part of the message, after a semicolon).
+struct Diagnostic {
+  Position where;
+  std::string message;
+};
+
+/// Collects every error of one text, so that a run shows them all at once.
+class Report {
+ public:
+  /// `file` is the name to show; `text` its content, for the quoted line.
+  Report(std::string file, std::string text);
+
+  void error(Position where, std::string message);
+  bool ok() const { return diagnostics_.empty(); }
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+  /// All errors in the order of their places, each `file:line:column: error: message`, the line and a caret below it.
+  /// `color` uses ANSI escapes. Control characters in the quoted line are made visible, long lines are windowed.
+  std::string render(bool color = false) const;
+
+  /// Throws SpecError if there is an error.
+  void throw_if_any() const;
+
+ private:
+  std::string file_;
+  std::string text_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// The errors of a specification; what() is Report::render without colours.
+class SpecError : public std::runtime_error {
+ public:
+  explicit SpecError(Report report);
+  const Report& report() const { return report_; }
+
+ private:
+  Report report_;
+};
+
+/// `; did you mean 'two_shot'?` for the nearest of `words`, or `; one of: a, b, c` where nothing is near.
+std::string suggestion(std::string_view wrong, const std::vector<std::string_view>& words);
+
+}  // namespace irisgen
