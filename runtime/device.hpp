@@ -12,8 +12,9 @@
 
 namespace iris {
 
-/// An entry of a loaded module. Owned by its Module.
-struct Function;
+/// An entry of a loaded module. Owned by its Module. Each kind of device derives its own, and is handed back only what
+/// came from its own modules.
+struct Function {};
 
 /// A loaded code object; unloads on destruction.
 class Module {
