@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+/// The HIP calls that irisgen uses, as a table of functions filled at run time: from libamdhip64 on AMD, from functions
+/// over CUDA's driver (cuda_adapter.cpp) on NVIDIA. Everything above this file is written once, against HIP's names and
+/// semantics. The declarations are our own because HIP's headers are not on every machine that builds irisgen;
+/// tests/runtime/hip_header_check.cpp compares them with the real ones where those are installed.
+namespace iris::hip {
+
+/// hipError_t. CUDA's driver numbers its errors the same way, which is why the adapter passes them through.
+using Error = int;
+inline constexpr Error success = 0;
+inline constexpr Error no_device = 100;
+inline constexpr Error not_found = 500;
+inline constexpr Error peer_access_already_enabled = 704;
+
+/// hipDeviceAttribute_t. Its values did not change between HIP 5 and 6.
+using Attribute = int;
+inline constexpr Attribute multiprocessor_count = 63;
+
+/// hipMemcpyKind
+using CopyKind = int;
+inline constexpr CopyKind copy_default = 4;
+
+inline constexpr unsigned stream_non_blocking = 0x1;
+inline constexpr unsigned event_default = 0x0;
+inline constexpr unsigned malloc_fine_grained = 0x1;
+inline constexpr unsigned host_malloc_portable = 0x1;
+inline constexpr unsigned host_malloc_mapped = 0x2;
+inline constexpr unsigned host_malloc_coherent = 0x40000000;
+
+/// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t: pointers to what only the library knows.
+using StreamHandle = void*;
+using EventHandle = void*;
+using ModuleHandle = void*;
+using FunctionHandle = void*;
+
+/// Members are named as HIP names its functions. All are set in a table that load_hip() or load_cuda() returned.
+struct Functions {
+  Error (*hipRuntimeGetVersion)(int* version);
+  Error (*hipGetDeviceCount)(int* count);
+  Error (*hipSetDevice)(int device);
+  Error (*hipDeviceGetName)(char* name, int bytes, int device);
+  Error (*hipDeviceTotalMem)(std::size_t* bytes, int device);
+  Error (*hipDeviceGetAttribute)(int* value, Attribute attribute, int device);
+  Error (*hipDeviceCanAccessPeer)(int* can, int device, int peer);
+  Error (*hipDeviceEnablePeerAccess)(int peer, unsigned flags);
+
+  Error (*hipExtMallocWithFlags)(void** memory, std::size_t bytes, unsigned flags);
+  Error (*hipFree)(void* memory);
+  Error (*hipHostMalloc)(void** memory, std::size_t bytes, unsigned flags);
+  Error (*hipHostFree)(void* memory);
+  Error (*hipMemcpyAsync)(void* destination, const void* source, std::size_t bytes, CopyKind kind, StreamHandle stream);
+  Error (*hipMemsetAsync)(void* destination, int value, std::size_t bytes, StreamHandle stream);
+
+  Error (*hipStreamCreateWithFlags)(StreamHandle* stream, unsigned flags);
+  Error (*hipStreamDestroy)(StreamHandle stream);
+  Error (*hipStreamSynchronize)(StreamHandle stream);
+  Error (*hipEventCreateWithFlags)(EventHandle* event, unsigned flags);
+  Error (*hipEventRecord)(EventHandle event, StreamHandle stream);
+  Error (*hipEventSynchronize)(EventHandle event);
+  Error (*hipEventElapsedTime)(float* milliseconds, EventHandle start, EventHandle stop);
+  Error (*hipEventDestroy)(EventHandle event);
+
+  Error (*hipModuleLoadData)(ModuleHandle* module, const void* image);
+  Error (*hipModuleUnload)(ModuleHandle module);
+  Error (*hipModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
+  Error (*hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, FunctionHandle function, int threads,
+                                                              std::size_t dynamic_shared_bytes);
+  Error (*hipModuleLaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                 StreamHandle stream, void** arguments, void** extra);
+
+  const char* (*hipGetErrorName)(Error error);
+  const char* (*hipGetErrorString)(Error error);
+};
+
+/// A loaded GPU library with at least one device.
+struct Api {
+  Functions call = {};
+  std::string description;  ///< "HIP 6.2 (libamdhip64.so.6)"
+  int devices = 0;
+  /// What the device runs, as the vendor's compiler spells it and without feature suffixes: gfx942, sm_90. Empty if it
+  /// cannot be told. Stands beside the table because HIP has no call for it whose binary interface is stable.
+  std::string (*architecture)(const Api& api, int device) = nullptr;
+  /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
+  Error (*device_properties)(void* properties, int device) = nullptr;
+};
+
+/// Either a library or the sentence that says why there is none and what brings it.
+struct LoadedApi {
+  Api api;
+  std::string missing;  ///< empty: `api` is usable
+  explicit operator bool() const { return missing.empty(); }
+};
+
+/// Opens libamdhip64: `path` alone if it is not empty, else the names that ROCm's releases give it.
+LoadedApi load_hip(const std::string& path = {});
+
+/// Opens CUDA's driver (cuda_adapter.cpp): `path` alone if it is not empty, else libcuda.so.1.
+LoadedApi load_cuda(const std::string& path = {});
+
+/// The GPU library of this machine, opened once: AMD's if it reports a device, else NVIDIA's. IRISGEN_HIP_LIBRARY in
+/// the environment names a libamdhip64 to use instead, for a ROCm that the loader does not find.
+const LoadedApi& machine_api();
+
+/// `gfx90a` of `gfx90a:sramecc+:xnack-`.
+std::string_view without_features(std::string_view architecture);
+
+}  // namespace iris::hip

@@ -1,0 +1,239 @@
+// HIP's functions over CUDA's driver. Each does what HIP documents for its NVIDIA platform; where the driver's call has
+// the same parameters, the adapter adds only the types.
+
+#include <mutex>
+#include <vector>
+
+#include "runtime/hip/api.hpp"
+#include "runtime/hip/cuda_driver.hpp"
+#include "runtime/hip/shared_library.hpp"
+
+namespace iris::hip {
+namespace {
+
+constexpr cuda::Result cuda_invalid_device = 101;
+
+/// The driver and the devices' primary contexts, which the process shares with other users of CUDA in it (the runtime
+/// library, PyTorch). They are retained on first use and kept until the process ends.
+struct Session {
+  cuda::Driver driver = {};
+  std::mutex mutex;
+  std::vector<void*> contexts;  ///< by device; null until retained
+};
+
+/// Set up once, by load_cuda(), before any adapter function can be called.
+Session& session() {
+  static Session instance;
+  return instance;
+}
+
+const cuda::Driver& driver() {
+  return session().driver;
+}
+
+cuda::Address address(const void* memory) {
+  return reinterpret_cast<cuda::Address>(memory);
+}
+
+Error primary_context(int device, void** context) {
+  Session& now = session();
+  const std::lock_guard lock(now.mutex);
+  if (device < 0 || device >= static_cast<int>(now.contexts.size())) return cuda_invalid_device;
+  void*& known = now.contexts[device];
+  if (!known) {
+    const Error error = driver().cuDevicePrimaryCtxRetain(&known, device);
+    if (error != success) return error;
+  }
+  *context = known;
+  return success;
+}
+
+Error set_device(int device) {
+  void* context = nullptr;
+  const Error error = primary_context(device, &context);
+  return error != success ? error : driver().cuCtxSetCurrent(context);
+}
+
+Error device_get_attribute(int* value, Attribute attribute, int device) {
+  static_assert(multiprocessor_count == 63, "hipDeviceAttributeMultiprocessorCount");
+  if (attribute != multiprocessor_count) return 1;  // hipErrorInvalidValue: the only attribute that irisgen asks for
+  return driver().cuDeviceGetAttribute(value, cuda::attribute_multiprocessor_count, device);
+}
+
+Error device_enable_peer_access(int peer, unsigned flags) {
+  void* context = nullptr;
+  const Error error = primary_context(peer, &context);
+  return error != success ? error : driver().cuCtxEnablePeerAccess(context, flags);
+}
+
+/// CUDA has no coarse-grained memory: every allocation is coherent over NVLink at system scope, so the flags say
+/// nothing.
+Error malloc_with_flags(void** memory, std::size_t bytes, unsigned) {
+  cuda::Address allocated = 0;
+  const Error error = driver().cuMemAlloc(&allocated, bytes);
+  *memory = reinterpret_cast<void*>(allocated);
+  return error;
+}
+
+Error free_memory(void* memory) {
+  return driver().cuMemFree(address(memory));
+}
+
+/// Portable and mapped have CUDA's values; coherent is what CUDA's mapped memory is.
+Error host_malloc(void** memory, std::size_t bytes, unsigned flags) {
+  return driver().cuMemHostAlloc(memory, bytes, flags & (host_malloc_portable | host_malloc_mapped));
+}
+
+Error host_free(void* memory) {
+  return driver().cuMemFreeHost(memory);
+}
+
+/// The driver tells host from device by the unified address, which is what hipMemcpyDefault means.
+Error memcpy_async(void* destination, const void* source, std::size_t bytes, CopyKind, StreamHandle stream) {
+  return driver().cuMemcpyAsync(address(destination), address(source), bytes, stream);
+}
+
+Error memset_async(void* destination, int value, std::size_t bytes, StreamHandle stream) {
+  return driver().cuMemsetD8Async(address(destination), static_cast<unsigned char>(value), bytes, stream);
+}
+
+/// Loads the function's code at once. The driver otherwise does so at the first launch (CUDA_MODULE_LOADING is LAZY by
+/// default), and that loading can wait for the device's running kernels: with several ranks on one device those may be
+/// waiting for this very launch.
+Error module_get_function(FunctionHandle* function, ModuleHandle module, const char* name) {
+  const Error error = driver().cuModuleGetFunction(function, module, name);
+  return error == success && driver().cuFuncLoad ? driver().cuFuncLoad(*function) : error;
+}
+
+const char* error_name(Error error) {
+  const char* name = nullptr;
+  return driver().cuGetErrorName(error, &name) == success && name ? name : "unknown error";
+}
+
+const char* error_string(Error error) {
+  const char* text = nullptr;
+  return driver().cuGetErrorString(error, &text) == success && text ? text : "unknown error";
+}
+
+Functions adapted(const cuda::Driver& driver) {
+  return {
+      .hipRuntimeGetVersion = driver.cuDriverGetVersion,
+      .hipGetDeviceCount = driver.cuDeviceGetCount,
+      .hipSetDevice = set_device,
+      .hipDeviceGetName = driver.cuDeviceGetName,
+      .hipDeviceTotalMem = driver.cuDeviceTotalMem,
+      .hipDeviceGetAttribute = device_get_attribute,
+      .hipDeviceCanAccessPeer = driver.cuDeviceCanAccessPeer,
+      .hipDeviceEnablePeerAccess = device_enable_peer_access,
+      .hipExtMallocWithFlags = malloc_with_flags,
+      .hipFree = free_memory,
+      .hipHostMalloc = host_malloc,
+      .hipHostFree = host_free,
+      .hipMemcpyAsync = memcpy_async,
+      .hipMemsetAsync = memset_async,
+      .hipStreamCreateWithFlags = driver.cuStreamCreate,
+      .hipStreamDestroy = driver.cuStreamDestroy,
+      .hipStreamSynchronize = driver.cuStreamSynchronize,
+      .hipEventCreateWithFlags = driver.cuEventCreate,
+      .hipEventRecord = driver.cuEventRecord,
+      .hipEventSynchronize = driver.cuEventSynchronize,
+      .hipEventElapsedTime = driver.cuEventElapsedTime,
+      .hipEventDestroy = driver.cuEventDestroy,
+      .hipModuleLoadData = driver.cuModuleLoadData,
+      .hipModuleUnload = driver.cuModuleUnload,
+      .hipModuleGetFunction = module_get_function,
+      .hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor,
+      .hipModuleLaunchKernel = driver.cuLaunchKernel,
+      .hipGetErrorName = error_name,
+      .hipGetErrorString = error_string,
+  };
+}
+
+/// The symbols' suffixes are those that cuda.h gives each function as its current 64-bit version.
+void resolve_driver(SharedLibrary& library, cuda::Driver& driver) {
+  library.resolve(driver.cuInit, "cuInit");
+  library.resolve(driver.cuDriverGetVersion, "cuDriverGetVersion");
+  library.resolve(driver.cuDeviceGetCount, "cuDeviceGetCount");
+  library.resolve(driver.cuDeviceGetName, "cuDeviceGetName");
+  library.resolve(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+  library.resolve(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
+  library.resolve(driver.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
+  library.resolve(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  library.resolve(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
+  library.resolve(driver.cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess");
+  library.resolve(driver.cuMemAlloc, "cuMemAlloc_v2");
+  library.resolve(driver.cuMemFree, "cuMemFree_v2");
+  library.resolve(driver.cuMemHostAlloc, "cuMemHostAlloc");
+  library.resolve(driver.cuMemFreeHost, "cuMemFreeHost");
+  library.resolve(driver.cuMemcpyAsync, "cuMemcpyAsync");
+  library.resolve(driver.cuMemsetD8Async, "cuMemsetD8Async");
+  library.resolve(driver.cuStreamCreate, "cuStreamCreate");
+  library.resolve(driver.cuStreamDestroy, "cuStreamDestroy_v2");
+  library.resolve(driver.cuStreamSynchronize, "cuStreamSynchronize");
+  library.resolve(driver.cuEventCreate, "cuEventCreate");
+  library.resolve(driver.cuEventRecord, "cuEventRecord");
+  library.resolve(driver.cuEventSynchronize, "cuEventSynchronize");
+  library.resolve(driver.cuEventElapsedTime, "cuEventElapsedTime");
+  library.resolve(driver.cuEventDestroy, "cuEventDestroy_v2");
+  library.resolve(driver.cuModuleLoadData, "cuModuleLoadData");
+  library.resolve(driver.cuModuleUnload, "cuModuleUnload");
+  library.resolve(driver.cuModuleGetFunction, "cuModuleGetFunction");
+  driver.cuFuncLoad = library.optional<decltype(driver.cuFuncLoad)>("cuFuncLoad");
+  library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
+  library.resolve(driver.cuGetErrorName, "cuGetErrorName");
+  library.resolve(driver.cuGetErrorString, "cuGetErrorString");
+}
+
+/// irisgen compiles Hopper for its own instructions (the `a` of sm_90a); other chips by their plain name.
+std::string architecture_from_capability(const Api&, int device) {
+  int major = 0;
+  int minor = 0;
+  if (driver().cuDeviceGetAttribute(&major, cuda::attribute_compute_capability_major, device) != success ||
+      driver().cuDeviceGetAttribute(&minor, cuda::attribute_compute_capability_minor, device) != success)
+    return {};
+  const std::string name = "sm_" + std::to_string(major) + std::to_string(minor);
+  return name == "sm_90" ? "sm_90a" : name;
+}
+
+LoadedApi missing(std::string sentence) {
+  LoadedApi loaded;
+  loaded.missing = std::move(sentence);
+  return loaded;
+}
+
+/// CUDA counts major · 1000 + minor · 10.
+std::string cuda_version(const cuda::Driver& driver) {
+  int version = 0;
+  if (driver.cuDriverGetVersion(&version) != success) return "?";
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+LoadedApi load_cuda(const std::string& path) {
+  SharedLibrary library(std::vector<std::string>{path.empty() ? "libcuda.so.1" : path});
+  if (!library.opened()) return missing(library.reason() + "; install NVIDIA's driver");
+  Session& now = session();
+  const std::lock_guard lock(now.mutex);
+  cuda::Driver& driver = now.driver;
+  resolve_driver(library, driver);
+  if (!library.missing().empty()) return missing(library.name() + " lacks " + library.missing());
+
+  int devices = 0;
+  Error error = driver.cuInit(0);
+  if (error == success) error = driver.cuDeviceGetCount(&devices);
+  if (error != success || devices == 0)
+    return missing(library.name() + " reports no device (" + error_string(error) +
+                   "); the nvidia driver must be loaded");
+  now.contexts.assign(static_cast<std::size_t>(devices), nullptr);
+
+  LoadedApi loaded;
+  loaded.api = {.call = adapted(driver),
+                .description = "CUDA " + cuda_version(driver) + " (" + library.name() + ")",
+                .devices = devices,
+                .architecture = architecture_from_capability};
+  return loaded;
+}
+
+}  // namespace iris::hip

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+
+/// The part of CUDA's driver interface that the adapter stands on, declared here because CUDA's headers are not on
+/// every machine that builds irisgen; tests/runtime/cuda_header_check.cpp compares it with cuda.h where that is
+/// installed.
+namespace iris::hip::cuda {
+
+/// CUresult
+using Result = int;
+/// CUdeviceptr
+using Address = unsigned long long;
+
+/// CUdevice_attribute
+inline constexpr int attribute_multiprocessor_count = 16;
+inline constexpr int attribute_compute_capability_major = 75;
+inline constexpr int attribute_compute_capability_minor = 76;
+
+/// A CUdevice is the device's ordinal. CUcontext, CUstream, CUevent, CUmodule, CUfunction are all `void*` here. Members
+/// are named as the driver names its functions; cuda_adapter.cpp gives the versioned symbols that it resolves.
+struct Driver {
+  Result (*cuInit)(unsigned flags);
+  Result (*cuDriverGetVersion)(int* version);
+  Result (*cuDeviceGetCount)(int* count);
+  Result (*cuDeviceGetName)(char* name, int bytes, int device);
+  Result (*cuDeviceTotalMem)(std::size_t* bytes, int device);
+  Result (*cuDeviceGetAttribute)(int* value, int attribute, int device);
+  Result (*cuDeviceCanAccessPeer)(int* can, int device, int peer);
+  Result (*cuDevicePrimaryCtxRetain)(void** context, int device);
+  Result (*cuCtxSetCurrent)(void* context);
+  Result (*cuCtxEnablePeerAccess)(void* peer_context, unsigned flags);
+
+  Result (*cuMemAlloc)(Address* memory, std::size_t bytes);
+  Result (*cuMemFree)(Address memory);
+  Result (*cuMemHostAlloc)(void** memory, std::size_t bytes, unsigned flags);
+  Result (*cuMemFreeHost)(void* memory);
+  Result (*cuMemcpyAsync)(Address destination, Address source, std::size_t bytes, void* stream);
+  Result (*cuMemsetD8Async)(Address destination, unsigned char value, std::size_t bytes, void* stream);
+
+  Result (*cuStreamCreate)(void** stream, unsigned flags);
+  Result (*cuStreamDestroy)(void* stream);
+  Result (*cuStreamSynchronize)(void* stream);
+  Result (*cuEventCreate)(void** event, unsigned flags);
+  Result (*cuEventRecord)(void* event, void* stream);
+  Result (*cuEventSynchronize)(void* event);
+  Result (*cuEventElapsedTime)(float* milliseconds, void* start, void* stop);
+  Result (*cuEventDestroy)(void* event);
+
+  Result (*cuModuleLoadData)(void** module, const void* image);
+  Result (*cuModuleUnload)(void* module);
+  Result (*cuModuleGetFunction)(void** function, void* module, const char* name);
+  Result (*cuFuncLoad)(void* function);  ///< since CUDA 12.4; null before
+  Result (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, void* function, int threads,
+                                                        std::size_t dynamic_shared_bytes);
+  Result (*cuLaunchKernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
+                           void** extra);
+
+  Result (*cuGetErrorName)(Result error, const char** name);
+  Result (*cuGetErrorString)(Result error, const char** text);
+};
+
+}  // namespace iris::hip::cuda

@@ -1,0 +1,192 @@
+#include "runtime/hip/device.hpp"
+
+#include <array>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+namespace iris::hip {
+namespace {
+
+struct HipFunction final : Function {
+  FunctionHandle handle = nullptr;
+};
+
+class HipModule final : public Module {
+ public:
+  HipModule(const Caller& caller, const CodeObject& code) : caller_(caller) {
+    caller_.check(caller_.api->call.hipModuleLoadData(&handle_, code.bytes.data()), "hipModuleLoadData",
+                  "code for " + code.target + " of " + std::to_string(code.bytes.size()) + " bytes");
+  }
+  ~HipModule() override {
+    const Functions& call = caller_.api->call;
+    // A module may die on another thread than its rank's. Nobody can act on a failure here.
+    if (call.hipSetDevice(caller_.device) == success) call.hipModuleUnload(handle_);
+  }
+  HipModule(const HipModule&) = delete;
+  HipModule& operator=(const HipModule&) = delete;
+
+  const Function& function(const std::string& symbol) override {
+    if (const auto known = functions_.find(symbol); known != functions_.end()) return known->second;
+    HipFunction function;
+    caller_.check(caller_.api->call.hipModuleGetFunction(&function.handle, handle_, symbol.c_str()),
+                  "hipModuleGetFunction", "symbol " + symbol);
+    return functions_.emplace(symbol, function).first->second;
+  }
+
+ private:
+  Caller caller_;
+  ModuleHandle handle_ = nullptr;
+  std::unordered_map<std::string, HipFunction> functions_;  // nodes stay where they are
+};
+
+FunctionHandle handle_of(const Function& function) {
+  return static_cast<const HipFunction&>(function).handle;
+}
+
+std::string byte_count(std::size_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
+
+}  // namespace
+
+void Caller::check(Error error, std::string_view function, const std::string& detail) const {
+  if (error == success) return;
+  std::string sentence(function);
+  if (!detail.empty()) sentence += " (" + detail + ")";
+  sentence += " failed on rank " + std::to_string(rank) + ", device " + std::to_string(device) + ": ";
+  sentence += std::string(api->call.hipGetErrorName(error)) + ", " + api->call.hipGetErrorString(error);
+  throw HipError(std::move(sentence), error);
+}
+
+HipDevice::HipDevice(const Api& api, int rank, int index, const irisgen::Target& target)
+    : caller_{&api, rank, index}, target_(target) {
+  bind();
+  std::array<char, 256> name{};
+  caller_.check(call().hipDeviceGetName(name.data(), static_cast<int>(name.size() - 1), index), "hipDeviceGetName");
+  description_ = name.data();
+  caller_.check(call().hipDeviceGetAttribute(&compute_units_, multiprocessor_count, index), "hipDeviceGetAttribute");
+  caller_.check(call().hipStreamCreateWithFlags(&default_stream_, stream_non_blocking), "hipStreamCreateWithFlags");
+}
+
+HipDevice::~HipDevice() {
+  destroy_stream(default_stream_);
+}
+
+void HipDevice::bind() {
+  caller_.check(call().hipSetDevice(caller_.device), "hipSetDevice");
+}
+
+void* HipDevice::allocate(std::size_t bytes) {
+  const std::size_t at_least_one = bytes ? bytes : 1;
+  void* memory = nullptr;
+  caller_.check(call().hipExtMallocWithFlags(&memory, at_least_one, malloc_fine_grained), "hipExtMallocWithFlags",
+                byte_count(at_least_one));
+  try {
+    fill(memory, 0, at_least_one, nullptr);
+  } catch (...) {
+    release(memory);
+    throw;
+  }
+  return memory;
+}
+
+// The releases run in destructors, perhaps on another thread than the rank's, so they make the device current
+// themselves. Nobody can act on their failure.
+
+void HipDevice::release(void* memory) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipFree(memory);
+}
+
+void* HipDevice::allocate_host(std::size_t bytes) {
+  const std::size_t at_least_one = bytes ? bytes : 1;
+  void* memory = nullptr;
+  caller_.check(
+      call().hipHostMalloc(&memory, at_least_one, host_malloc_portable | host_malloc_mapped | host_malloc_coherent),
+      "hipHostMalloc", byte_count(at_least_one));
+  std::memset(memory, 0, at_least_one);
+  return memory;
+}
+
+void HipDevice::release_host(void* memory) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipHostFree(memory);
+}
+
+Stream HipDevice::create_stream() {
+  StreamHandle stream = nullptr;
+  caller_.check(call().hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags");
+  return stream;
+}
+
+void HipDevice::destroy_stream(Stream stream) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipStreamDestroy(stream);
+}
+
+void HipDevice::copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  caller_.check(call().hipMemcpyAsync(destination, source, bytes, copy_default, or_default(stream)), "hipMemcpyAsync",
+                byte_count(bytes));
+  synchronize(stream);
+}
+
+void HipDevice::fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  caller_.check(call().hipMemsetAsync(destination, value, bytes, or_default(stream)), "hipMemsetAsync",
+                byte_count(bytes));
+  synchronize(stream);
+}
+
+std::unique_ptr<Module> HipDevice::load(const CodeObject& code) {
+  if (code.target != target_.name)
+    throw std::runtime_error("rank " + std::to_string(caller_.rank) + " cannot load code for " + code.target +
+                             ": its device is " + std::string(target_.name));
+  return std::make_unique<HipModule>(caller_, code);
+}
+
+int HipDevice::resident_blocks(const Function& function, int threads) {
+  int blocks = 0;
+  caller_.check(call().hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, handle_of(function), threads, 0),
+                "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", std::to_string(threads) + " threads");
+  return blocks * compute_units_;
+}
+
+void HipDevice::launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) {
+  std::vector<void*> pointers;
+  pointers.reserve(arguments.size());
+  // The library only reads the arguments; its declaration lacks the const.
+  for (const ArgumentBytes& argument : arguments) pointers.push_back(const_cast<void*>(argument.data));
+  const auto blocks = static_cast<unsigned>(config.blocks);
+  const auto threads = static_cast<unsigned>(config.threads);
+  caller_.check(call().hipModuleLaunchKernel(handle_of(function), blocks, 1, 1, threads, 1, 1, 0,
+                                             or_default(config.stream), pointers.data(), nullptr),
+                "hipModuleLaunchKernel",
+                "kernel " + std::string(config.name) + ", " + std::to_string(config.blocks) + " blocks of " +
+                    std::to_string(config.threads) + " threads");
+}
+
+void HipDevice::synchronize(Stream stream) {
+  caller_.check(call().hipStreamSynchronize(or_default(stream)), "hipStreamSynchronize");
+}
+
+void* HipDevice::record_event(Stream stream) {
+  EventHandle event = nullptr;
+  caller_.check(call().hipEventCreateWithFlags(&event, event_default), "hipEventCreateWithFlags");
+  const Error error = call().hipEventRecord(event, or_default(stream));
+  if (error != success) destroy_event(event);
+  caller_.check(error, "hipEventRecord");
+  return event;
+}
+
+double HipDevice::milliseconds(void* start, void* stop) {
+  caller_.check(call().hipEventSynchronize(start), "hipEventSynchronize");
+  caller_.check(call().hipEventSynchronize(stop), "hipEventSynchronize");
+  float elapsed = 0;
+  caller_.check(call().hipEventElapsedTime(&elapsed, start, stop), "hipEventElapsedTime");
+  return static_cast<double>(elapsed);
+}
+
+void HipDevice::destroy_event(void* event) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipEventDestroy(event);
+}
+
+}  // namespace iris::hip

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "runtime/device.hpp"
+#include "runtime/hip/api.hpp"
+
+namespace iris::hip {
+
+/// A call of the table that failed. The sentence names the call, the rank, the device, the error and its text.
+class HipError : public std::runtime_error {
+ public:
+  HipError(std::string sentence, Error error) : std::runtime_error(std::move(sentence)), error_(error) {}
+  Error error() const { return error_; }
+
+ private:
+  Error error_;
+};
+
+/// Who makes a call, for the sentence of its failure.
+struct Caller {
+  const Api* api = nullptr;
+  int rank = 0;
+  int device = 0;
+
+  /// Throws HipError unless `error` is success. `detail` is appended in parentheses: a size, a kernel's name.
+  void check(Error error, std::string_view function, const std::string& detail = {}) const;
+};
+
+/// One rank's view of a GPU. Each has a stream of its own as the default one: ranks that share a device run side by
+/// side, which the library's null stream would prevent.
+///
+/// Allocating, freeing and loading may wait until every kernel on the physical device has ended (CUDA's do), so none of
+/// them may be called while a kernel of a rank on the same device waits for this rank's launch.
+class HipDevice final : public Device {
+ public:
+  HipDevice(const Api& api, int rank, int index, const irisgen::Target& target);
+  ~HipDevice() override;
+  HipDevice(const HipDevice&) = delete;
+  HipDevice& operator=(const HipDevice&) = delete;
+
+  const irisgen::Target& target() const override { return target_; }
+  std::string description() const override { return description_; }
+  int index() const override { return caller_.device; }
+  int compute_units() const override { return compute_units_; }
+
+  void bind() override;
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory) noexcept override;
+
+  Stream create_stream() override;
+  void destroy_stream(Stream stream) noexcept override;
+  void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
+  void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) override;
+
+  std::unique_ptr<Module> load(const CodeObject& code) override;
+  int resident_blocks(const Function& function, int threads) override;
+  void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
+  void synchronize(Stream stream) override;
+
+  void* record_event(Stream stream) override;
+  double milliseconds(void* start, void* stop) override;
+  void destroy_event(void* event) noexcept override;
+
+ private:
+  const Functions& call() const { return caller_.api->call; }
+  Stream or_default(Stream stream) const { return stream ? stream : default_stream_; }
+
+  Caller caller_;
+  const irisgen::Target& target_;
+  std::string description_;
+  int compute_units_ = 0;
+  StreamHandle default_stream_ = nullptr;
+};
+
+}  // namespace iris::hip

@@ -1,0 +1,100 @@
+#include "runtime/hip/devices.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/hip/device.hpp"
+
+namespace iris {
+namespace hip {
+namespace {
+
+/// The target that all devices of a group share: a kernel is compiled for one.
+const irisgen::Target& common_target(const Api& api, int devices) {
+  const std::string first = api.architecture(api, 0);
+  for (int device = 1; device < devices; ++device) {
+    const std::string other = api.architecture(api, device);
+    if (other != first)
+      throw std::runtime_error("the GPUs of one world must be alike: device 0 is " + first + ", device " +
+                               std::to_string(device) + " is " + other +
+                               "; choose equal ones with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES");
+  }
+  const irisgen::Target* target = irisgen::find_target(first);
+  if (!target)
+    throw std::runtime_error("device 0 is " + (first.empty() ? "of an unknown architecture" : first) +
+                             ", for which irisgen makes no code; irisgen list shows the targets");
+  return *target;
+}
+
+void enable_peer_access(const Api& api, int device, int peer) {
+  const Caller caller{&api, device, device};  // the first rank on a device has its number
+  int can = 0;
+  caller.check(api.call.hipDeviceCanAccessPeer(&can, device, peer), "hipDeviceCanAccessPeer");
+  if (!can)
+    throw std::runtime_error("device " + std::to_string(device) + " cannot address the memory of device " +
+                             std::to_string(peer) +
+                             "; the GPUs of one world must be linked (NVLink, xGMI, or PCIe with peer access)");
+  caller.check(api.call.hipSetDevice(device), "hipSetDevice");
+  const Error error = api.call.hipDeviceEnablePeerAccess(peer, 0);
+  // Another group, or other code of this process, may have enabled it.
+  if (error != peer_access_already_enabled)
+    caller.check(error, "hipDeviceEnablePeerAccess", "peer " + std::to_string(peer));
+}
+
+std::string device_name(const Api& api, int device) {
+  std::string name(256, '\0');
+  if (api.call.hipDeviceGetName(name.data(), static_cast<int>(name.size()), device) != success) return {};
+  return name.substr(0, name.find('\0'));
+}
+
+DeviceInfo describe(const Api& api, int device) {
+  DeviceInfo info{device, device_name(api, device), api.architecture(api, device), 0, 0};
+  int units = 0;
+  if (api.call.hipDeviceGetAttribute(&units, multiprocessor_count, device) == success) info.compute_units = units;
+  std::size_t bytes = 0;
+  if (api.call.hipDeviceTotalMem(&bytes, device) == success) info.memory_bytes = bytes;
+  return info;
+}
+
+}  // namespace
+
+DeviceGroup open_devices(const Api& api, int ranks) {
+  const int used = std::min(ranks, api.devices);
+  const irisgen::Target& target = common_target(api, used);
+  for (int device = 0; device < used; ++device) {
+    for (int peer = 0; peer < used; ++peer) {
+      if (peer != device) enable_peer_access(api, device, peer);
+    }
+  }
+  DeviceGroup group;
+  group.ranks_per_device.assign(static_cast<std::size_t>(used), 0);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int device = rank % used;
+    group.devices.push_back(std::make_unique<HipDevice>(api, rank, device, target));
+    ++group.ranks_per_device[static_cast<std::size_t>(device)];
+  }
+  return group;
+}
+
+DeviceSurvey survey(const LoadedApi& loaded) {
+  DeviceSurvey survey;
+  survey.missing = loaded.missing;
+  survey.api = loaded.api.description;
+  for (int device = 0; device < loaded.api.devices; ++device) survey.gpus.push_back(describe(loaded.api, device));
+  return survey;
+}
+
+}  // namespace hip
+
+DeviceGroup open_hip_devices(int ranks) {
+  const hip::LoadedApi& loaded = hip::machine_api();
+  if (!loaded) throw std::runtime_error(loaded.missing);
+  return hip::open_devices(loaded.api, ranks);
+}
+
+DeviceSurvey survey_gpus() {
+  return hip::survey(hip::machine_api());
+}
+
+}  // namespace iris
