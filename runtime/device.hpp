@@ -79,11 +79,22 @@ class Device {
   virtual void destroy_event(void* event) noexcept = 0;
 };
 
+/// Told when a rank's own thread can issue work and when it cannot. The CPU engine runs kernels only while no rank can,
+/// so that what they do never depends on the operating system's scheduling. May be called from any thread.
+class RankObserver {
+ public:
+  virtual ~RankObserver() = default;
+  virtual void resumed(int rank) = 0;
+  /// `doing` completes "rank 2 …" in reports: "has ended", "waits in allocate(1024 bytes)".
+  virtual void parked(int rank, std::string doing) = 0;
+};
+
 /// The devices of one World, one for each rank, able to address one another. `ranks` may exceed the number of physical
 /// devices: they are dealt round-robin, and resident-block checks count all ranks of a device.
 struct DeviceGroup {
   std::vector<std::unique_ptr<Device>> devices;
-  std::vector<int> ranks_per_device;  ///< indexed by Device::index()
+  std::vector<int> ranks_per_device;                 ///< indexed by Device::index()
+  std::shared_ptr<RankObserver> observer = nullptr;  ///< null where nobody needs to know
 };
 
 /// The CPU, with a seeded order of execution (runtime/host). Throws if this build has no host support.
