@@ -1,1 +1,65 @@
-# irisgen_generate(): written with the consumers of tests/.
+# irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name])
+#
+# At build time: writes the source, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
+# compiles them for the TARGETS (default: host) and builds the code into `app`, which may include "NAME.hpp" and is
+# linked with irisgen::runtime. Made again when a specification or irisgen itself (with its templates and device
+# headers) changes. COMPILER names one of `irisgen doctor`'s, where several can do a target.
+#
+# `app` must have been added in the same directory; sources may be added to it later.
+function(irisgen_generate)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER" "SPECS;TARGETS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "irisgen_generate: unexpected ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TARGET OR NOT arg_SPECS)
+    message(FATAL_ERROR "irisgen_generate needs TARGET and SPECS")
+  endif()
+  get_target_property(home ${arg_TARGET} SOURCE_DIR)
+  if(NOT home STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    message(FATAL_ERROR "irisgen_generate must be called where ${arg_TARGET} is added: in ${home}")
+  endif()
+  if(NOT arg_TARGETS)
+    set(arg_TARGETS host)
+  endif()
+  list(TRANSFORM arg_TARGETS PREPEND "--target=" OUTPUT_VARIABLE options)
+  if(arg_COMPILER)
+    list(APPEND options "--compiler=${arg_COMPILER}")
+  endif()
+  # The program embeds templates and device headers; the Clang library is loaded by it, so CMake cannot know.
+  set(tools irisgen::irisgen $<TARGET_FILE:irisgen::irisgen>)
+  if(TARGET irisgen_clang)
+    list(APPEND tools irisgen_clang)
+  endif()
+
+  foreach(spec IN LISTS arg_SPECS)
+    cmake_path(ABSOLUTE_PATH spec NORMALIZE)
+    cmake_path(GET spec STEM stem)
+    set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.irisgen/${stem}")
+    set(embedding "${folder}/${stem}.kernels.cpp")
+    if(embedding IN_LIST embeddings)
+      message(FATAL_ERROR "irisgen_generate: two specifications of ${arg_TARGET} are named ${stem}")
+    endif()
+    add_custom_command(
+      OUTPUT "${embedding}"
+      COMMAND irisgen::irisgen compile "${spec}" ${options} -o "${folder}" --embed "${embedding}"
+              --depfile "${embedding}.d" --quiet
+      DEPENDS "${spec}" ${tools}
+      DEPFILE "${embedding}.d"
+      COMMENT "Generating the kernels of ${stem}"
+      VERBATIM)
+    target_sources(${arg_TARGET} PRIVATE "${embedding}")
+    target_include_directories(${arg_TARGET} PRIVATE "${folder}")
+    list(APPEND embeddings "${embedding}")
+  endforeach()
+  target_link_libraries(${arg_TARGET} PRIVATE irisgen::runtime)
+  cmake_language(EVAL CODE "
+    cmake_language(DEFER CALL _irisgen_compile_after [[${arg_TARGET}]] [[${embeddings}]])")
+endfunction()
+
+# Which launchers a source includes is known only once it is compiled, and the launchers' names only once the
+# specification is read: so every source of the target waits for, and follows, its generated ones.
+function(_irisgen_compile_after target embeddings)
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${embeddings})
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${embeddings})
+endfunction()

@@ -1,1 +1,32 @@
-# Installation and the package files.
+# Installation: libraries, headers, the program, and the CMake package `irisgen` with irisgen::runtime,
+# irisgen::generator and irisgen_generate().
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/irisgen")
+
+set_target_properties(irisgen_generator PROPERTIES EXPORT_NAME generator)
+set_target_properties(irisgen_runtime PROPERTIES EXPORT_NAME runtime)
+target_include_directories(irisgen_generator PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/irisgen>)
+install(TARGETS irisgen_generator irisgen_runtime irisgen EXPORT irisgen)
+if(TARGET irisgen_clang)
+  install(TARGETS irisgen_clang LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/irisgen")
+endif()
+
+# The include root of users is <prefix>/include/irisgen, as the repository's root is ours. Folders below generator/ and
+# runtime/ are private.
+install(DIRECTORY device DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/irisgen" FILES_MATCHING PATTERN "*.hpp")
+foreach(library IN ITEMS generator runtime)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${library}/*.hpp")
+  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/irisgen/${library}")
+endforeach()
+
+install(EXPORT irisgen NAMESPACE irisgen:: FILE irisgen-targets.cmake DESTINATION "${package_dir}")
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/irisgen-config.cmake.in" "${PROJECT_BINARY_DIR}/irisgen-config.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/irisgen-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/irisgen-config.cmake"
+  "${PROJECT_BINARY_DIR}/irisgen-config-version.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/IrisgenGenerate.cmake"
+  DESTINATION "${package_dir}")

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "generator/manifest.hpp"
+#include "runtime/kernel.hpp"
+#include "runtime/run.hpp"
+
+namespace irisgen::cli {
+
+/// `ARG=PATTERN.npy` and `EXTENT=NUMBER` options: pairs by their first half.
+using Assignments = std::map<std::string, std::string>;
+
+/// Splits each at its first '='. Throws UsageError naming `option` for one without, or for a name given twice.
+Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts);
+
+/// The pattern with every `{rank}` replaced.
+std::string path_of_rank(std::string pattern, int rank);
+
+/// What the command line gives to a launch.
+struct Inputs {
+  std::map<std::string, iris::BuffersOfRanks> buffers;  ///< by argument
+  iris::LaunchExtents extents;                          ///< every dynamic extent of the manifest
+};
+
+/// Reads every rank's file of every input, and finds the dynamic extents in `extents` ("n" -> "4096") or in the files'
+/// shapes. A file's shape must be its argument's; where rows have only one (m is 1) a flat array serves as well. Throws
+/// UsageError for an unknown argument or an extent that is missing, and std::runtime_error naming file, what was
+/// expected and what was found.
+Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const Assignments& extents);
+
+/// Throws UsageError unless each pattern names an output of the kernel and a file of its own for every rank.
+void check_output_patterns(const Manifest& manifest, const Assignments& patterns);
+
+/// Writes every rank's output to its file.
+void write_outputs(const Manifest& manifest, const Assignments& patterns, const iris::RunReport& report);
+
+/// "[3, 17]", the place of a row-major index in an array of that shape.
+std::string place_in(const std::vector<std::int64_t>& shape, std::int64_t index);
+
+/// "(8, 85002)"
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
+}  // namespace irisgen::cli
