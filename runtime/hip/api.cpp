@@ -4,16 +4,17 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <stdexcept>
 #include <vector>
 
-#include "runtime/hip/shared_library.hpp"
+#include "runtime/hip/resolver.hpp"
 
 namespace iris::hip {
 namespace {
 
-constexpr std::string_view hip_remedy = "install ROCm's libamdhip64 (Debian: apt-get install libamdhip64-5)";
+constexpr const char* hip_remedy = "install ROCm's libamdhip64 (Debian: apt-get install libamdhip64-5)";
 
-void resolve_functions(SharedLibrary& library, Functions& call) {
+void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipRuntimeGetVersion, "hipRuntimeGetVersion");
   library.resolve(call.hipGetDeviceCount, "hipGetDeviceCount");
   library.resolve(call.hipSetDevice, "hipSetDevice");
@@ -71,12 +72,6 @@ std::string hip_version(const Functions& call) {
   return std::to_string(version / 10'000'000) + "." + std::to_string(version / 100'000 % 100);
 }
 
-LoadedApi missing(std::string sentence) {
-  LoadedApi loaded;
-  loaded.missing = std::move(sentence);
-  return loaded;
-}
-
 LoadedApi load_machine_api() {
   const char* path = std::getenv("IRISGEN_HIP_LIBRARY");
   if (path && *path) return load_hip(path);
@@ -84,7 +79,9 @@ LoadedApi load_machine_api() {
   if (amd) return amd;
   LoadedApi nvidia = load_cuda();
   if (nvidia) return nvidia;
-  return missing("no GPU that irisgen can use: for AMD, " + amd.missing + "; for NVIDIA, " + nvidia.missing);
+  LoadedApi none;
+  none.missing = "no GPU that irisgen can use: for AMD, " + amd.missing + "; for NVIDIA, " + nvidia.missing;
+  return none;
 }
 
 }  // namespace
@@ -92,30 +89,28 @@ LoadedApi load_machine_api() {
 LoadedApi load_hip(const std::string& path) {
   std::vector<std::string> names = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
   if (!path.empty()) names = {path};
-  SharedLibrary library(names);
-  if (!library.opened()) return missing(library.reason() + "; " + std::string(hip_remedy));
+  return load_library(names, hip_remedy, [](Resolver& library, Api& api) {
+    resolve_functions(library, api.call);
+    library.resolve_optional(api.device_properties, "hipGetDevicePropertiesR0600");
+    if (!api.device_properties) library.resolve(api.device_properties, "hipGetDeviceProperties");
+    library.throw_if_missing("install HIP 5.2 or newer");
 
-  LoadedApi loaded;
-  Api& api = loaded.api;
-  resolve_functions(library, api.call);
-  using Properties = Error (*)(void*, int);
-  api.device_properties = library.optional<Properties>("hipGetDevicePropertiesR0600");
-  if (!api.device_properties) library.resolve(api.device_properties, "hipGetDeviceProperties");
-  if (!library.missing().empty())
-    return missing(library.name() + " lacks " + library.missing() + "; install HIP 5.2 or newer");
-
-  const Error error = api.call.hipGetDeviceCount(&api.devices);
-  if (error != success || api.devices == 0)
-    return missing(library.name() + " reports no device (" + api.call.hipGetErrorString(error) +
-                   "); the amdgpu driver must be loaded and /dev/kfd accessible (groups render and video)");
-  api.architecture = architecture_from_properties;
-  api.description = "HIP " + hip_version(api.call) + " (" + library.name() + ")";
-  return loaded;
+    int devices = 0;
+    const Error error = api.call.hipGetDeviceCount(&devices);
+    if (error != success || devices == 0)
+      throw std::runtime_error(library.name() + " reports no device (" + api.call.hipGetErrorString(error) +
+                               "); the amdgpu driver must be loaded and /dev/kfd open to this user (groups render, "
+                               "video)");
+    api.description = "HIP " + hip_version(api.call) + " (" + library.name() + ")";
+    api.devices = devices;
+    api.architecture = architecture_from_properties;
+  });
 }
 
 const LoadedApi& machine_api() {
-  static const LoadedApi loaded = load_machine_api();
-  return loaded;
+  // Never destroyed: GPU drivers keep threads and exit handlers, so closing them at the end of the process is not safe.
+  static const LoadedApi* const loaded = new LoadedApi(load_machine_api());
+  return *loaded;
 }
 
 std::string_view without_features(std::string_view architecture) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -8,13 +9,15 @@
 /// over CUDA's driver (cuda_adapter.cpp) on NVIDIA. Everything above this file is written once, against HIP's names and
 /// semantics. The declarations are our own because HIP's headers are not on every machine that builds irisgen;
 /// tests/runtime/hip_header_check.cpp compares them with the real ones where those are installed.
+namespace iris {
+class DynamicLibrary;
+}
+
 namespace iris::hip {
 
 /// hipError_t. CUDA's driver numbers its errors the same way, which is why the adapter passes them through.
 using Error = int;
 inline constexpr Error success = 0;
-inline constexpr Error no_device = 100;
-inline constexpr Error not_found = 500;
 inline constexpr Error peer_access_already_enabled = 704;
 
 /// hipDeviceAttribute_t. Its values did not change between HIP 5 and 6.
@@ -88,6 +91,7 @@ struct Api {
   std::string (*architecture)(const Api& api, int device) = nullptr;
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
+  std::shared_ptr<const DynamicLibrary> library = {};  ///< keeps the functions where they are
 };
 
 /// Either a library or the sentence that says why there is none and what brings it.

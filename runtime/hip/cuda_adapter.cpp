@@ -2,11 +2,13 @@
 // the same parameters, the adapter adds only the types.
 
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/cuda_driver.hpp"
-#include "runtime/hip/shared_library.hpp"
+#include "runtime/hip/resolver.hpp"
 
 namespace iris::hip {
 namespace {
@@ -70,13 +72,13 @@ Error device_enable_peer_access(int peer, unsigned flags) {
 /// nothing.
 Error malloc_with_flags(void** memory, std::size_t bytes, unsigned) {
   cuda::Address allocated = 0;
-  const Error error = driver().cuMemAlloc(&allocated, bytes);
+  const Error error = driver().cuMemAlloc_v2(&allocated, bytes);
   *memory = reinterpret_cast<void*>(allocated);
   return error;
 }
 
 Error free_memory(void* memory) {
-  return driver().cuMemFree(address(memory));
+  return driver().cuMemFree_v2(address(memory));
 }
 
 /// Portable and mapped have CUDA's values; coherent is what CUDA's mapped memory is.
@@ -121,7 +123,7 @@ Functions adapted(const cuda::Driver& driver) {
       .hipGetDeviceCount = driver.cuDeviceGetCount,
       .hipSetDevice = set_device,
       .hipDeviceGetName = driver.cuDeviceGetName,
-      .hipDeviceTotalMem = driver.cuDeviceTotalMem,
+      .hipDeviceTotalMem = driver.cuDeviceTotalMem_v2,
       .hipDeviceGetAttribute = device_get_attribute,
       .hipDeviceCanAccessPeer = driver.cuDeviceCanAccessPeer,
       .hipDeviceEnablePeerAccess = device_enable_peer_access,
@@ -132,13 +134,13 @@ Functions adapted(const cuda::Driver& driver) {
       .hipMemcpyAsync = memcpy_async,
       .hipMemsetAsync = memset_async,
       .hipStreamCreateWithFlags = driver.cuStreamCreate,
-      .hipStreamDestroy = driver.cuStreamDestroy,
+      .hipStreamDestroy = driver.cuStreamDestroy_v2,
       .hipStreamSynchronize = driver.cuStreamSynchronize,
       .hipEventCreateWithFlags = driver.cuEventCreate,
       .hipEventRecord = driver.cuEventRecord,
       .hipEventSynchronize = driver.cuEventSynchronize,
       .hipEventElapsedTime = driver.cuEventElapsedTime,
-      .hipEventDestroy = driver.cuEventDestroy,
+      .hipEventDestroy = driver.cuEventDestroy_v2,
       .hipModuleLoadData = driver.cuModuleLoadData,
       .hipModuleUnload = driver.cuModuleUnload,
       .hipModuleGetFunction = module_get_function,
@@ -149,36 +151,35 @@ Functions adapted(const cuda::Driver& driver) {
   };
 }
 
-/// The symbols' suffixes are those that cuda.h gives each function as its current 64-bit version.
-void resolve_driver(SharedLibrary& library, cuda::Driver& driver) {
+void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuInit, "cuInit");
   library.resolve(driver.cuDriverGetVersion, "cuDriverGetVersion");
   library.resolve(driver.cuDeviceGetCount, "cuDeviceGetCount");
   library.resolve(driver.cuDeviceGetName, "cuDeviceGetName");
-  library.resolve(driver.cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+  library.resolve(driver.cuDeviceTotalMem_v2, "cuDeviceTotalMem_v2");
   library.resolve(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   library.resolve(driver.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
   library.resolve(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   library.resolve(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
   library.resolve(driver.cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess");
-  library.resolve(driver.cuMemAlloc, "cuMemAlloc_v2");
-  library.resolve(driver.cuMemFree, "cuMemFree_v2");
+  library.resolve(driver.cuMemAlloc_v2, "cuMemAlloc_v2");
+  library.resolve(driver.cuMemFree_v2, "cuMemFree_v2");
   library.resolve(driver.cuMemHostAlloc, "cuMemHostAlloc");
   library.resolve(driver.cuMemFreeHost, "cuMemFreeHost");
   library.resolve(driver.cuMemcpyAsync, "cuMemcpyAsync");
   library.resolve(driver.cuMemsetD8Async, "cuMemsetD8Async");
   library.resolve(driver.cuStreamCreate, "cuStreamCreate");
-  library.resolve(driver.cuStreamDestroy, "cuStreamDestroy_v2");
+  library.resolve(driver.cuStreamDestroy_v2, "cuStreamDestroy_v2");
   library.resolve(driver.cuStreamSynchronize, "cuStreamSynchronize");
   library.resolve(driver.cuEventCreate, "cuEventCreate");
   library.resolve(driver.cuEventRecord, "cuEventRecord");
   library.resolve(driver.cuEventSynchronize, "cuEventSynchronize");
   library.resolve(driver.cuEventElapsedTime, "cuEventElapsedTime");
-  library.resolve(driver.cuEventDestroy, "cuEventDestroy_v2");
+  library.resolve(driver.cuEventDestroy_v2, "cuEventDestroy_v2");
   library.resolve(driver.cuModuleLoadData, "cuModuleLoadData");
   library.resolve(driver.cuModuleUnload, "cuModuleUnload");
   library.resolve(driver.cuModuleGetFunction, "cuModuleGetFunction");
-  driver.cuFuncLoad = library.optional<decltype(driver.cuFuncLoad)>("cuFuncLoad");
+  library.resolve_optional(driver.cuFuncLoad, "cuFuncLoad");
   library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
   library.resolve(driver.cuGetErrorName, "cuGetErrorName");
@@ -196,12 +197,6 @@ std::string architecture_from_capability(const Api&, int device) {
   return name == "sm_90" ? "sm_90a" : name;
 }
 
-LoadedApi missing(std::string sentence) {
-  LoadedApi loaded;
-  loaded.missing = std::move(sentence);
-  return loaded;
-}
-
 /// CUDA counts major · 1000 + minor · 10.
 std::string cuda_version(const cuda::Driver& driver) {
   int version = 0;
@@ -212,28 +207,25 @@ std::string cuda_version(const cuda::Driver& driver) {
 }  // namespace
 
 LoadedApi load_cuda(const std::string& path) {
-  SharedLibrary library(std::vector<std::string>{path.empty() ? "libcuda.so.1" : path});
-  if (!library.opened()) return missing(library.reason() + "; install NVIDIA's driver");
-  Session& now = session();
-  const std::lock_guard lock(now.mutex);
-  cuda::Driver& driver = now.driver;
-  resolve_driver(library, driver);
-  if (!library.missing().empty()) return missing(library.name() + " lacks " + library.missing());
+  const std::vector<std::string> names = {path.empty() ? "libcuda.so.1" : path};
+  return load_library(names, "install NVIDIA's driver", [](Resolver& library, Api& api) {
+    Session& now = session();
+    const std::lock_guard lock(now.mutex);
+    resolve_driver(library, now.driver);
+    library.throw_if_missing("install a newer NVIDIA driver");
 
-  int devices = 0;
-  Error error = driver.cuInit(0);
-  if (error == success) error = driver.cuDeviceGetCount(&devices);
-  if (error != success || devices == 0)
-    return missing(library.name() + " reports no device (" + error_string(error) +
-                   "); the nvidia driver must be loaded");
-  now.contexts.assign(static_cast<std::size_t>(devices), nullptr);
-
-  LoadedApi loaded;
-  loaded.api = {.call = adapted(driver),
-                .description = "CUDA " + cuda_version(driver) + " (" + library.name() + ")",
-                .devices = devices,
-                .architecture = architecture_from_capability};
-  return loaded;
+    int devices = 0;
+    Error error = now.driver.cuInit(0);
+    if (error == success) error = now.driver.cuDeviceGetCount(&devices);
+    if (error != success || devices == 0)
+      throw std::runtime_error(library.name() + " reports no device (" + error_string(error) +
+                               "); the nvidia kernel driver must be loaded");
+    now.contexts.assign(static_cast<std::size_t>(devices), nullptr);
+    api.call = adapted(now.driver);
+    api.description = "CUDA " + cuda_version(now.driver) + " (" + library.name() + ")";
+    api.devices = devices;
+    api.architecture = architecture_from_capability;
+  });
 }
 
 }  // namespace iris::hip

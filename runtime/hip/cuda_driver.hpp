@@ -24,28 +24,28 @@ struct Driver {
   Result (*cuDriverGetVersion)(int* version);
   Result (*cuDeviceGetCount)(int* count);
   Result (*cuDeviceGetName)(char* name, int bytes, int device);
-  Result (*cuDeviceTotalMem)(std::size_t* bytes, int device);
+  Result (*cuDeviceTotalMem_v2)(std::size_t* bytes, int device);
   Result (*cuDeviceGetAttribute)(int* value, int attribute, int device);
   Result (*cuDeviceCanAccessPeer)(int* can, int device, int peer);
   Result (*cuDevicePrimaryCtxRetain)(void** context, int device);
   Result (*cuCtxSetCurrent)(void* context);
   Result (*cuCtxEnablePeerAccess)(void* peer_context, unsigned flags);
 
-  Result (*cuMemAlloc)(Address* memory, std::size_t bytes);
-  Result (*cuMemFree)(Address memory);
+  Result (*cuMemAlloc_v2)(Address* memory, std::size_t bytes);
+  Result (*cuMemFree_v2)(Address memory);
   Result (*cuMemHostAlloc)(void** memory, std::size_t bytes, unsigned flags);
   Result (*cuMemFreeHost)(void* memory);
   Result (*cuMemcpyAsync)(Address destination, Address source, std::size_t bytes, void* stream);
   Result (*cuMemsetD8Async)(Address destination, unsigned char value, std::size_t bytes, void* stream);
 
   Result (*cuStreamCreate)(void** stream, unsigned flags);
-  Result (*cuStreamDestroy)(void* stream);
+  Result (*cuStreamDestroy_v2)(void* stream);
   Result (*cuStreamSynchronize)(void* stream);
   Result (*cuEventCreate)(void** event, unsigned flags);
   Result (*cuEventRecord)(void* event, void* stream);
   Result (*cuEventSynchronize)(void* event);
   Result (*cuEventElapsedTime)(float* milliseconds, void* start, void* stop);
-  Result (*cuEventDestroy)(void* event);
+  Result (*cuEventDestroy_v2)(void* event);
 
   Result (*cuModuleLoadData)(void** module, const void* image);
   Result (*cuModuleUnload)(void* module);

@@ -1,0 +1,62 @@
+// Compares our declarations of CUDA's driver with the installed cuda.h, at compile time.
+
+#include <cuda.h>
+
+// The header makes a newer symbol of this name current; it takes the same parameters as the one that every driver has.
+using CurrentElapsedTime = decltype(&::cuEventElapsedTime);
+#undef cuEventElapsedTime
+
+#include "runtime/hip/api.hpp"
+#include "runtime/hip/cuda_driver.hpp"
+#include "tests/runtime/signature.hpp"
+
+namespace iris::hip::cuda {
+
+using test::call_compatible;
+
+static_assert(sizeof(Address) == sizeof(CUdeviceptr));
+static_assert(attribute_multiprocessor_count == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(attribute_compute_capability_major == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+static_assert(attribute_compute_capability_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+static_assert(success == CUDA_SUCCESS);
+static_assert(peer_access_already_enabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
+static_assert(event_default == CU_EVENT_DEFAULT);
+static_assert(host_malloc_portable == CU_MEMHOSTALLOC_PORTABLE);
+static_assert(host_malloc_mapped == CU_MEMHOSTALLOC_DEVICEMAP);
+
+static_assert(call_compatible<decltype(Driver::cuInit), decltype(&::cuInit)>);
+static_assert(call_compatible<decltype(Driver::cuDriverGetVersion), decltype(&::cuDriverGetVersion)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceGetCount), decltype(&::cuDeviceGetCount)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceGetName), decltype(&::cuDeviceGetName)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceTotalMem_v2), decltype(&::cuDeviceTotalMem_v2)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceGetAttribute), decltype(&::cuDeviceGetAttribute)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceCanAccessPeer), decltype(&::cuDeviceCanAccessPeer)>);
+static_assert(call_compatible<decltype(Driver::cuDevicePrimaryCtxRetain), decltype(&::cuDevicePrimaryCtxRetain)>);
+static_assert(call_compatible<decltype(Driver::cuCtxSetCurrent), decltype(&::cuCtxSetCurrent)>);
+static_assert(call_compatible<decltype(Driver::cuCtxEnablePeerAccess), decltype(&::cuCtxEnablePeerAccess)>);
+static_assert(call_compatible<decltype(Driver::cuMemAlloc_v2), decltype(&::cuMemAlloc_v2)>);
+static_assert(call_compatible<decltype(Driver::cuMemFree_v2), decltype(&::cuMemFree_v2)>);
+static_assert(call_compatible<decltype(Driver::cuMemHostAlloc), decltype(&::cuMemHostAlloc)>);
+static_assert(call_compatible<decltype(Driver::cuMemFreeHost), decltype(&::cuMemFreeHost)>);
+static_assert(call_compatible<decltype(Driver::cuMemcpyAsync), decltype(&::cuMemcpyAsync)>);
+static_assert(call_compatible<decltype(Driver::cuMemsetD8Async), decltype(&::cuMemsetD8Async)>);
+static_assert(call_compatible<decltype(Driver::cuStreamCreate), decltype(&::cuStreamCreate)>);
+static_assert(call_compatible<decltype(Driver::cuStreamDestroy_v2), decltype(&::cuStreamDestroy_v2)>);
+static_assert(call_compatible<decltype(Driver::cuStreamSynchronize), decltype(&::cuStreamSynchronize)>);
+static_assert(call_compatible<decltype(Driver::cuEventCreate), decltype(&::cuEventCreate)>);
+static_assert(call_compatible<decltype(Driver::cuEventRecord), decltype(&::cuEventRecord)>);
+static_assert(call_compatible<decltype(Driver::cuEventSynchronize), decltype(&::cuEventSynchronize)>);
+static_assert(call_compatible<decltype(Driver::cuEventElapsedTime), CurrentElapsedTime>);
+static_assert(call_compatible<decltype(Driver::cuEventDestroy_v2), decltype(&::cuEventDestroy_v2)>);
+static_assert(call_compatible<decltype(Driver::cuModuleLoadData), decltype(&::cuModuleLoadData)>);
+static_assert(call_compatible<decltype(Driver::cuModuleUnload), decltype(&::cuModuleUnload)>);
+static_assert(call_compatible<decltype(Driver::cuModuleGetFunction), decltype(&::cuModuleGetFunction)>);
+static_assert(call_compatible<decltype(Driver::cuFuncLoad), decltype(&::cuFuncLoad)>);
+static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
+                              decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
+static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
+static_assert(call_compatible<decltype(Driver::cuGetErrorName), decltype(&::cuGetErrorName)>);
+static_assert(call_compatible<decltype(Driver::cuGetErrorString), decltype(&::cuGetErrorString)>);
+
+}  // namespace iris::hip::cuda

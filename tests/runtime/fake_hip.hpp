@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// A libamdhip64 for tests: devices of host memory whose kernels only note their launches. The test opens the same
+/// shared library and reaches its state through `fake_hip_state`.
+struct FakeHip {
+  int devices = 2;
+  bool peers_can_access = true;
+  bool peers_already_enabled = false;
+  /// Of each device; gcnArchName at this offset of the properties, after a name that fills `name`.
+  std::vector<std::string> architectures = {"gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"};
+  std::size_t architecture_offset = 396;
+  int launch_error = 0;
+  int blocks_per_unit = 4;
+
+  struct Launch {
+    int device;
+    void* stream;
+    unsigned blocks;
+    unsigned threads;
+    int first_argument;
+  };
+  std::vector<Launch> launches;
+  std::vector<std::pair<int, int>> enabled_peers;  ///< (device, peer), in the order of the calls
+  int live_allocations = 0;
+  int live_streams = 0;
+  int live_modules = 0;
+  int live_events = 0;
+};
+
+extern "C" FakeHip* fake_hip_state();

@@ -1,0 +1,57 @@
+// Compares our declarations of HIP with the installed headers, at compile time.
+
+#include <hip/hip_runtime_api.h>
+
+#include "runtime/hip/api.hpp"
+#include "tests/runtime/signature.hpp"
+
+namespace iris::hip {
+
+using test::call_compatible;
+
+static_assert(success == hipSuccess);
+static_assert(peer_access_already_enabled == hipErrorPeerAccessAlreadyEnabled);
+static_assert(multiprocessor_count == hipDeviceAttributeMultiprocessorCount);
+static_assert(copy_default == hipMemcpyDefault);
+static_assert(stream_non_blocking == hipStreamNonBlocking);
+static_assert(event_default == hipEventDefault);
+static_assert(malloc_fine_grained == hipDeviceMallocFinegrained);
+static_assert(host_malloc_portable == hipHostMallocPortable);
+static_assert(host_malloc_mapped == hipHostMallocMapped);
+static_assert(host_malloc_coherent == hipHostMallocCoherent);
+
+static_assert(call_compatible<decltype(Functions::hipRuntimeGetVersion), decltype(&::hipRuntimeGetVersion)>);
+static_assert(call_compatible<decltype(Functions::hipGetDeviceCount), decltype(&::hipGetDeviceCount)>);
+static_assert(call_compatible<decltype(Functions::hipSetDevice), decltype(&::hipSetDevice)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceGetName), decltype(&::hipDeviceGetName)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceTotalMem), decltype(&::hipDeviceTotalMem)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceGetAttribute), decltype(&::hipDeviceGetAttribute)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceCanAccessPeer), decltype(&::hipDeviceCanAccessPeer)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceEnablePeerAccess), decltype(&::hipDeviceEnablePeerAccess)>);
+static_assert(call_compatible<decltype(Functions::hipExtMallocWithFlags), decltype(&::hipExtMallocWithFlags)>);
+static_assert(call_compatible<decltype(Functions::hipFree), decltype(&::hipFree)>);
+static_assert(call_compatible<decltype(Functions::hipHostMalloc),
+                              decltype(static_cast<hipError_t (*)(void**, std::size_t, unsigned)>(&::hipHostMalloc))>);
+static_assert(call_compatible<decltype(Functions::hipHostFree), decltype(&::hipHostFree)>);
+static_assert(call_compatible<decltype(Functions::hipMemcpyAsync), decltype(&::hipMemcpyAsync)>);
+static_assert(call_compatible<decltype(Functions::hipMemsetAsync), decltype(&::hipMemsetAsync)>);
+static_assert(call_compatible<decltype(Functions::hipStreamCreateWithFlags), decltype(&::hipStreamCreateWithFlags)>);
+static_assert(call_compatible<decltype(Functions::hipStreamDestroy), decltype(&::hipStreamDestroy)>);
+static_assert(call_compatible<decltype(Functions::hipStreamSynchronize), decltype(&::hipStreamSynchronize)>);
+static_assert(call_compatible<decltype(Functions::hipEventCreateWithFlags), decltype(&::hipEventCreateWithFlags)>);
+static_assert(call_compatible<decltype(Functions::hipEventRecord), decltype(&::hipEventRecord)>);
+static_assert(call_compatible<decltype(Functions::hipEventSynchronize), decltype(&::hipEventSynchronize)>);
+static_assert(call_compatible<decltype(Functions::hipEventElapsedTime), decltype(&::hipEventElapsedTime)>);
+static_assert(call_compatible<decltype(Functions::hipEventDestroy), decltype(&::hipEventDestroy)>);
+static_assert(call_compatible<decltype(Functions::hipModuleLoadData), decltype(&::hipModuleLoadData)>);
+static_assert(call_compatible<decltype(Functions::hipModuleUnload), decltype(&::hipModuleUnload)>);
+static_assert(call_compatible<decltype(Functions::hipModuleGetFunction), decltype(&::hipModuleGetFunction)>);
+static_assert(call_compatible<decltype(Functions::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor),
+                              decltype(static_cast<hipError_t (*)(int*, hipFunction_t, int, std::size_t)>(
+                                  &::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor))>);
+static_assert(call_compatible<decltype(Functions::hipModuleLaunchKernel), decltype(&::hipModuleLaunchKernel)>);
+static_assert(call_compatible<decltype(Functions::hipGetErrorName), decltype(&::hipGetErrorName)>);
+static_assert(call_compatible<decltype(Functions::hipGetErrorString), decltype(&::hipGetErrorString)>);
+static_assert(call_compatible<decltype(Api::device_properties), decltype(&::hipGetDeviceProperties)>);
+
+}  // namespace iris::hip
