@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <stdexcept>
-#include <vector>
 
 #include "generator/describe.hpp"
 #include "generator/hash.hpp"
@@ -35,24 +35,22 @@ std::optional<std::string_view> device_include(std::string_view line) {
   return path.substr(0, path.find('"'));
 }
 
-/// The parts of device/ that a text uses, each once, after what it uses itself. Of the platforms only the target's.
-class Closure {
+/// A text with the parts of device/ that it uses in the place of its includes, each once. Of the platforms only the
+/// target's.
+class Inliner {
  public:
-  explicit Closure(Platform platform) : platform_(platform) {}
+  explicit Inliner(Platform platform) : platform_(platform) {}
 
-  /// Appends what `text` includes; returns the text without those lines and without `#pragma once`.
-  std::string add(std::string_view text) {
-    std::string rest;
+  /// `title` names the text in the line above each of its sections.
+  void add(std::string_view text, const std::string& title) {
     while (!text.empty()) {
       const std::string_view line = take_line(text);
       if (const auto path = device_include(line)) {
         add_file(resolve(*path));
       } else if (!line.starts_with("#pragma once")) {
-        rest += line;
+        add_line(line, title);
       }
     }
-    rest.erase(0, rest.find_first_not_of('\n'));
-    return rest;
   }
 
   std::string take() { return std::move(result_); }
@@ -64,15 +62,25 @@ class Closure {
     return "device/platform/" + std::string(to_string(platform_)) + ".hpp";
   }
 
-  void add_file(std::string path) {
-    if (std::ranges::find(added_, path) != added_.end()) return;
-    added_.push_back(path);
-    const std::string rest = add(required_resource(path));
-    result_ += "// --- " + path + "\n\n" + rest + "\n";
+  void add_file(const std::string& path) {
+    if (!added_.insert(path).second) return;
+    add(required_resource(path), path);
+  }
+
+  void add_line(std::string_view line, const std::string& title) {
+    const bool is_empty = line == "\n";
+    if (is_empty && (section_ != title || result_.ends_with("\n\n"))) return;
+    if (section_ != title) {
+      if (!result_.empty() && !result_.ends_with("\n\n")) result_ += "\n";
+      result_ += "// --- " + title + "\n\n";
+      section_ = title;
+    }
+    result_ += line;
   }
 
   Platform platform_;
-  std::vector<std::string> added_;
+  std::set<std::string> added_;
+  std::string section_;
   std::string result_;
 };
 
@@ -97,13 +105,12 @@ std::string banner(const Plan& plan) {
 std::string emit_kernel(const Plan& plan, const SourceOptions& options) {
   const std::string_view text = without_header(required_resource("templates/" + plan.template_path));
   std::string kernel = substitute(text, plan.substitutions);
-  std::string device;
   if (options.self_contained) {
-    Closure closure(plan.target->platform);
-    kernel = closure.add(kernel);
-    device = closure.take();
+    Inliner inliner(plan.target->platform);
+    inliner.add(kernel, "the kernel");
+    kernel = inliner.take();
   }
-  std::string source = banner(plan) + device + (device.empty() ? "" : "// --- the kernel\n\n") + kernel;
+  std::string source = banner(plan) + kernel;
   if (plan.target->platform == Platform::host) {
     source += "\n// How the CPU's engine calls the kernel: one pointer to each argument.\nextern \"C\" void " +
               plan.symbol + "_host(void* const* arguments) { iris::device::call_entry(" + plan.symbol +
