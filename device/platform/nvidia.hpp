@@ -1,0 +1,181 @@
+#pragma once
+
+#include "device/abi.hpp"
+#include "device/platform/order.hpp"
+#include "device/platform/poll.hpp"
+#include "device/types.hpp"
+
+/// NVIDIA, compute capability 9.0 (NVRTC or nvcc, CUDA 13).
+namespace iris::device {
+
+__device__ __forceinline__ i32 thread_index() {
+  return static_cast<i32>(threadIdx.x);
+}
+__device__ __forceinline__ i32 block_index() {
+  return static_cast<i32>(blockIdx.x);
+}
+
+/// The block's one object of type T in shared memory. Not cleared.
+template <typename T>
+__device__ __forceinline__ T& shared() {
+  __shared__ T object;
+  return object;
+}
+
+/// Waits for every thread of the block; orders their accesses within the block.
+__device__ __forceinline__ void sync_block() {
+  __syncthreads();
+}
+
+/// sync_block(), after which a release store by one thread publishes the stores of all: release is cumulative over
+/// the block's barrier in the PTX memory model.
+__device__ __forceinline__ void sync_block_after_stores() {
+  __syncthreads();
+}
+
+/// sync_block(); true if every thread passed true.
+__device__ __forceinline__ bool sync_block_and(bool mine) {
+  return __syncthreads_and(mine) != 0;
+}
+
+namespace platform {
+
+template <int bytes>
+struct BitsOf;
+template <>
+struct BitsOf<2> {
+  using type = unsigned short;
+};
+template <>
+struct BitsOf<4> {
+  using type = u32;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint2;
+};
+template <>
+struct BitsOf<16> {
+  using type = uint4;
+};
+
+/// 2, 4, 8 or 16 bytes that travel in one access.
+template <int bytes>
+using Bits = typename BitsOf<bytes>::type;
+
+template <int bytes>
+__device__ __forceinline__ Bits<bytes> load_bits(const void* from) {
+  __builtin_assume(__isGlobal(from));
+  return *static_cast<const Bits<bytes>*>(from);
+}
+template <int bytes>
+__device__ __forceinline__ void store_bits(void* to, Bits<bytes> value) {
+  __builtin_assume(__isGlobal(to));
+  *static_cast<Bits<bytes>*>(to) = value;
+}
+
+__device__ __forceinline__ f32 f16_to_f32(unsigned short bits) {
+  f32 value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+/// Rounds to nearest even.
+__device__ __forceinline__ unsigned short f32_to_f16(f32 value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+/// Rounds to nearest even; NaN stays NaN.
+__device__ __forceinline__ unsigned short f32_to_bf16(f32 value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
+__device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
+  return __fmaf_rn(a, b, c);
+}
+__device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
+  return __fma_rn(a, b, c);
+}
+
+template <Order order>
+inline constexpr int builtin_order = order == Order::relaxed   ? __NV_ATOMIC_RELAXED
+                                     : order == Order::acquire ? __NV_ATOMIC_ACQUIRE
+                                     : order == Order::release ? __NV_ATOMIC_RELEASE
+                                                               : __NV_ATOMIC_ACQ_REL;
+template <Scope scope>
+inline constexpr int builtin_scope = scope == Scope::block ? __NV_THREAD_SCOPE_BLOCK
+                                     : scope == Scope::gpu ? __NV_THREAD_SCOPE_DEVICE
+                                                           : __NV_THREAD_SCOPE_SYSTEM;
+
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_load(const T* address) {
+  return __nv_atomic_load_n(const_cast<T*>(address), builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ void atomic_store(T* address, T value) {
+  __nv_atomic_store_n(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_exchange(T* address, T value) {
+  return __nv_atomic_exchange_n(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
+  constexpr Order on_failure = order == Order::relaxed || order == Order::release ? Order::relaxed : Order::acquire;
+  __nv_atomic_compare_exchange_n(address, &expected, desired, false, builtin_order<order>, builtin_order<on_failure>,
+                                 builtin_scope<scope>);
+  return expected;
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_add(T* address, T value) {
+  return __nv_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_and(T* address, T value) {
+  return __nv_atomic_fetch_and(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_or(T* address, T value) {
+  return __nv_atomic_fetch_or(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_xor(T* address, T value) {
+  return __nv_atomic_fetch_xor(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_min(T* address, T value) {
+  return __nv_atomic_fetch_min(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_max(T* address, T value) {
+  return __nv_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
+}
+
+/// Release store to a flag that another GPU reads.
+__device__ __forceinline__ void store_flag(u32* flag, u32 value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory");
+}
+
+struct Poll {
+  __device__ static u32 load(const u32* flag) {
+    u32 value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
+    return value;
+  }
+  __device__ static void acquire() {}  // each load did
+  __device__ static u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  }
+  __device__ static void pause() {}  // sleeping costs more latency than the polls cost bandwidth
+};
+
+__device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
+  return poll_until<Poll>(flag, at_least, timeout_ns);
+}
+
+}  // namespace platform
+}  // namespace iris::device
