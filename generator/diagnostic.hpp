@@ -1,6 +1,8 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,7 +23,8 @@ struct Diagnostic {
   std::string message;
 };
 
-/// Collects every error of one text, so that a run shows them all at once.
+/// Collects the errors of one text, so that a run shows them all at once: keeps the first thousand found and counts the
+/// rest.
 class Report {
  public:
   /// `file` is the name to show; `text` its content, for the quoted line.
@@ -29,10 +32,13 @@ class Report {
 
   void error(Position where, std::string message);
   bool ok() const { return diagnostics_.empty(); }
+  /// No further error will be kept; looking for more is no use.
+  bool full() const;
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
-  /// All errors in the order of their places, each `file:line:column: error: message`, the line and a caret below it.
-  /// `color` uses ANSI escapes. Control characters in the quoted line are made visible, long lines are windowed.
+  /// The first fifty errors in the order of their places, each `file:line:column: error: message`, the line and a caret
+  /// below it, then how many more there are. No newline at the end. `color` uses ANSI escapes. Control characters are
+  /// made visible, long lines are windowed.
   std::string render(bool color = false) const;
 
   /// Throws SpecError if there is an error.
@@ -42,6 +48,7 @@ class Report {
   std::string file_;
   std::string text_;
   std::vector<Diagnostic> diagnostics_;
+  std::size_t count_ = 0;
 };
 
 /// The errors of a specification; what() is Report::render without colours.
@@ -53,6 +60,9 @@ class SpecError : public std::runtime_error {
  private:
   Report report_;
 };
+
+/// The one of `words` that `wrong` is most likely a slip of; nothing if none is near.
+std::optional<std::string_view> nearest(std::string_view wrong, const std::vector<std::string_view>& words);
 
 /// `; did you mean 'two_shot'?` for the nearest of `words`, or `; one of: a, b, c` where nothing is near.
 std::string suggestion(std::string_view wrong, const std::vector<std::string_view>& words);

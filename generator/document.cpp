@@ -1,0 +1,243 @@
+#include "generator/document.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <unordered_set>
+#include <utility>
+
+#include "generator/scalar.hpp"
+#include "generator/source_text.hpp"
+#include "generator/unicode.hpp"
+
+namespace irisgen {
+namespace {
+
+// Thrown through yaml-cpp to end the parse after an error that leaves no tree.
+struct Stop {};
+
+// A map or list whose end has not come yet.
+struct Frame {
+  Value value;
+  // Of a map: the key that waits for its value. A member that is an error of its own is parsed and dropped.
+  std::optional<Member> key;
+  bool drop = false;
+  std::unordered_set<std::string> keys;
+  bool is_key = false;  // this whole value stands where a key should
+};
+
+// Builds the tree from yaml-cpp's events. The event interface gives a mark for everything, aliases included, and leaves
+// duplicate keys to us; yaml-cpp's own tree accepts them silently and reports an alias at its anchor.
+class Builder final : public YAML::EventHandler {
+ public:
+  Builder(const PairsJoined& source, const Places& places, Report& report)
+      : source_(source), places_(places), report_(report) {}
+
+  std::optional<Value> take() { return std::move(root_); }
+  Position place(const YAML::Mark& mark) const { return places_.at(source_.original(offset(mark))); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 1) return;
+    const bool marked = std::string_view(source_.text()).substr(offset(mark)).starts_with("---");
+    report_.error(place(mark), marked ? "a second document; a specification is one document: put all kernels under "
+                                        "one 'kernels'"
+                                      : "text after the end of the specification; remove it, or indent it to where "
+                                        "it belongs");
+    throw Stop();
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto rest = std::string_view(source_.text()).substr(offset(mark));
+    constexpr std::array<std::string_view, 4> nulls = {"~", "null", "Null", "NULL"};
+    const bool written = std::ranges::any_of(nulls, [&](std::string_view word) { return rest.starts_with(word); });
+    Position where = place(mark);
+    if (awaits_key()) return drop_key(where, "a key is missing before ':'; write one");
+    // A null that nobody wrote has the mark of whatever comes next: show the key that lacks a value instead.
+    if (!written && !frames_.empty() && frames_.back().key) where = frames_.back().key->where;
+    refuse_anchor(mark, anchor);
+    add({Null{}, where});
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    const std::string message(alias_error);
+    if (awaits_key()) return drop_key(place(mark), message);
+    report_.error(place(mark), message);
+    add({Invalid{}, place(mark)});
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    const bool sound = !refuse_anchor(mark, anchor) & !refuse_tag(mark, tag);
+    if (awaits_key()) return start_member(place(mark), text);
+    const bool plain = tag == "?";
+    Scalar scalar = plain ? resolve_plain(text) : Scalar{text, ""};
+    if (!sound) scalar = {Invalid{}, ""};
+    if (!scalar.error.empty()) report_.error(place(mark), scalar.error);
+    add({std::move(scalar.content), place(mark)});
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    start(mark, tag, anchor, Array());
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    start(mark, tag, anchor, Object());
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapEnd() override { end(); }
+
+  static constexpr std::string_view alias_error = "aliases are not part of the language; write the value out";
+
+ private:
+  static std::size_t offset(const YAML::Mark& mark) { return static_cast<std::size_t>(std::max(0, mark.pos)); }
+
+  bool awaits_key() const { return !frames_.empty() && frames_.back().value.as<Object>() && !frames_.back().key; }
+
+  bool refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (anchor == 0) return false;
+    report_.error(place(mark), "anchors are not part of the language; remove it and write the value out where needed");
+    return true;
+  }
+
+  // yaml-cpp gives "?" for a plain node and "!" for a quoted scalar, but also for an explicit "!": look at the text.
+  bool refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    const auto rest = std::string_view(source_.text()).substr(offset(mark));
+    const bool none = tag.empty() || tag == "?" || (tag == "!" && !rest.starts_with('!'));
+    if (none) return false;
+    report_.error(place(mark), "tags are not part of the language; remove it");
+    return true;
+  }
+
+  void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, decltype(Value::content) content) {
+    // Before yaml-cpp recurses: its own limit is deeper than the stack of a small thread may be.
+    if (frames_.size() == max_depth) {
+      report_.error(place(mark), "nested deeper than " + std::to_string(max_depth) + " levels; flatten it");
+      throw Stop();
+    }
+    const bool is_key = awaits_key();
+    if (is_key) report_.error(place(mark), "a key must be a word, not a list or a map; write a word");
+    if (!refuse_anchor(mark, anchor)) refuse_tag(mark, tag);
+    Frame frame;
+    frame.value = {std::move(content), place(mark)};
+    frame.is_key = is_key;
+    frames_.push_back(std::move(frame));
+  }
+
+  void end() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    if (!frame.is_key) return add(std::move(frame.value));
+    frames_.back().key = Member{"", frame.value.where, {}};
+    frames_.back().drop = true;
+  }
+
+  void start_member(Position where, const std::string& key) {
+    if (key == "<<") return drop_key(where, "merge keys are not part of the language; write the keys out");
+    Frame& frame = frames_.back();
+    if (!frame.keys.insert(key).second) {
+      return drop_key(where, "duplicate key " + quoted(key) + "; it stands in this map already: remove one of them");
+    }
+    frame.key = Member{key, where, {}};
+    frame.drop = false;
+  }
+
+  void drop_key(Position where, const std::string& message) {
+    report_.error(where, message);
+    frames_.back().key = Member{"", where, {}};
+    frames_.back().drop = true;
+  }
+
+  void add(Value value) {
+    if (frames_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Frame& frame = frames_.back();
+    if (auto* array = frame.value.as<Array>()) {
+      array->push_back(std::move(value));
+    } else {
+      frame.key->value = std::move(value);
+      if (!frame.drop) frame.value.as<Object>()->push_back(std::move(*frame.key));
+      frame.key.reset();
+    }
+  }
+
+  const PairsJoined& source_;
+  const Places& places_;
+  Report& report_;
+  std::vector<Frame> frames_;
+  std::optional<Value> root_;
+  int documents_ = 0;
+};
+
+// yaml-cpp's messages, by how they start, as sentences with a remedy.
+std::string sentence(const std::string& message) {
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array rows = {
+      Row{"the referenced anchor", Builder::alias_error},
+      Row{"illegal tab", "a tab in the indentation; indent with spaces"},
+      Row{"end of map flow", "a '{' is not closed, or a ',' is missing in it; add it"},
+      Row{"end of sequence flow", "a '[' is not closed, or a ',' is missing in it; add it"},
+      Row{"end of map", "this line does not fit the map above; check its indentation and that it is 'key: value'"},
+      Row{"end of sequence", "this line does not fit the list above; check its indentation and the '-'"},
+      Row{"illegal EOF in scalar", "a quote is not closed; add the closing quote"},
+      Row{"illegal document indicator", "'---' or '...' inside quotes; close the quote before it"},
+      Row{"illegal flow end", "a bracket that closes nothing; remove it"},
+      Row{"illegal block entry", "a '-' where no list can start; put the list on a line of its own"},
+      Row{"illegal map key", "a key where none can stand; check the indentation"},
+      Row{"illegal map value",
+          "a second ':' on the line, or one that belongs to no key; quote the text or start a line"},
+      Row{"invalid unicode", "an escape of half a surrogate pair or of no character; write the character itself"},
+      Row{"bad character found while scanning hex", "an escape with digits that are not hexadecimal; complete it"},
+      Row{"unknown escape character", "an escape that YAML does not have; write \\\\ for a backslash"},
+      Row{"unknown token", "a character that can start no value; quote the text"},
+  };
+  for (const auto& [start, text] : rows) {
+    if (message.starts_with(start)) return std::string(text);
+  }
+  return "not valid YAML: " + message + "; check the syntax here";
+}
+
+}  // namespace
+
+const Value* Value::find(std::string_view key) const {
+  const auto* object = as<Object>();
+  if (!object) return nullptr;
+  const auto member = std::ranges::find(*object, key, &Member::key);
+  return member == object->end() ? nullptr : &member->value;
+}
+
+std::optional<Value> parse_document(std::string_view text, Report& report) {
+  if (text.size() > max_text_bytes) {
+    report.error({}, "the text has " + std::to_string(text.size()) + " bytes, more than the " +
+                         std::to_string(max_text_bytes) + " that a specification may have; split it");
+    return std::nullopt;
+  }
+  const Places places(text);
+  if (!check_text(text, places, report)) return std::nullopt;
+
+  const PairsJoined source(text);
+  std::istringstream stream(source.text());
+  Builder builder(source, places, report);
+  try {
+    YAML::Parser parser(stream);
+    // The second call is there to find what follows the document.
+    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
+  } catch (const Stop&) {
+    return std::nullopt;
+  } catch (const YAML::Exception& problem) {
+    report.error(builder.place(problem.mark), sentence(problem.msg));
+    return std::nullopt;
+  }
+  auto root = builder.take();
+  if (!root) report.error({1, 1}, "the text is empty; start with 'irisgen: 1' and 'kernels:'");
+  return root;
+}
+
+}  // namespace irisgen
