@@ -21,9 +21,10 @@ function(irisgen_generate)
   if(NOT arg_TARGETS)
     set(arg_TARGETS host)
   endif()
-  list(TRANSFORM arg_TARGETS PREPEND "--target=" OUTPUT_VARIABLE options)
+  list(TRANSFORM arg_TARGETS PREPEND "--target=" OUTPUT_VARIABLE targets)
+  set(compiler "")
   if(arg_COMPILER)
-    list(APPEND options "--compiler=${arg_COMPILER}")
+    set(compiler "--compiler=${arg_COMPILER}")
   endif()
   # The program embeds templates and device headers; the Clang library is loaded by it, so CMake cannot know.
   set(tools irisgen::irisgen $<TARGET_FILE:irisgen::irisgen>)
@@ -41,7 +42,8 @@ function(irisgen_generate)
     endif()
     add_custom_command(
       OUTPUT "${embedding}"
-      COMMAND irisgen::irisgen compile "${spec}" ${options} -o "${folder}" --embed "${embedding}"
+      COMMAND irisgen::irisgen generate "${spec}" ${targets} -o "${folder}" --quiet
+      COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} -o "${folder}" --embed "${embedding}"
               --depfile "${embedding}.d" --quiet
       DEPENDS "${spec}" ${tools}
       DEPFILE "${embedding}.d"

@@ -16,11 +16,15 @@ std::string why_no_host() {
 }
 
 /// A GPU reports sm_90; code made for its own features is sm_90a.
-bool runs(const std::string& device, std::string_view target) { return target == device || target == device + "a"; }
+bool runs(const std::string& device, std::string_view target) {
+  return target == device || target == device + "a";
+}
 
 }  // namespace
 
-Machine survey_machine() { return {&iris::Compilers::instance(), iris::survey_gpus(), why_no_host()}; }
+Machine survey_machine() {
+  return {&iris::Compilers::instance(), iris::survey_gpus(), why_no_host()};
+}
 
 std::vector<std::string> compilers_of(const Machine& machine, const Target& target) {
   std::vector<std::string> names;

@@ -69,8 +69,9 @@ ExitCode perform(const Action& action) {
 }
 
 ExitCode run_program(int argc, char** argv) {
-  CLI::App program{"Makes multi-GPU kernels from a description: checks it, plans it, writes it as HIP C++, compiles it "
-                   "and runs it."};
+  CLI::App program{
+      "Makes multi-GPU kernels from a description: checks it, plans it, writes it as HIP C++, compiles it "
+      "and runs it."};
   program.name("irisgen");
   program.set_version_flag("--version", "irisgen " IRISGEN_VERSION);
   program.footer(footer);
@@ -95,4 +96,6 @@ ExitCode run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace irisgen::cli
 
-int main(int argc, char** argv) { return irisgen::cli::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  return irisgen::cli::run_program(argc, argv);
+}

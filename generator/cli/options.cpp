@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "generator/cli/program.hpp"
-#include "generator/cli/terminal.hpp"
+#include "generator/pattern.hpp"
 
 namespace irisgen::cli {
 
@@ -38,34 +38,22 @@ Spec load_spec(const std::string& path) {
   }
 }
 
-std::vector<const KernelSpec*> kernels_named(const Spec& spec, const std::string& name) {
-  std::vector<const KernelSpec*> kernels;
-  std::vector<std::string_view> names;
-  for (const KernelSpec& kernel : spec.kernels) {
-    names.push_back(kernel.name);
-    if (name.empty() || kernel.name == name) kernels.push_back(&kernel);
+Spec select(Spec spec, const std::string& kernel, int world) {
+  if (!kernel.empty() && !spec.find(kernel)) {
+    std::vector<std::string_view> names;
+    for (const KernelSpec& known : spec.kernels) names.push_back(known.name);
+    throw UsageError(spec.file + " has no kernel '" + kernel + "'" + suggestion(kernel, names));
   }
-  if (kernels.empty()) {
-    throw UsageError(spec.file + " has no kernel '" + name + "'" + suggestion(name, names));
+  if (!kernel.empty()) std::erase_if(spec.kernels, [&](const KernelSpec& other) { return other.name != kernel; });
+  if (world == 0) return spec;
+
+  Report report(spec.file, "");
+  for (KernelSpec& chosen : spec.kernels) {
+    chosen.worlds = {world};
+    chosen.pattern->check(chosen, report);
   }
-  return kernels;
-}
-
-const KernelSpec& kernel_named(const Spec& spec, const std::string& name) {
-  const auto kernels = kernels_named(spec, name);
-  if (kernels.size() == 1) return *kernels.front();
-  std::vector<std::string> names;
-  for (const KernelSpec* kernel : kernels) names.push_back(kernel->name);
-  throw UsageError(spec.file + " has several kernels; choose one with --kernel: " + join(names));
-}
-
-int world_of(const KernelSpec& kernel, int wanted) {
-  if (wanted == 0) return *std::max_element(kernel.worlds.begin(), kernel.worlds.end());
-  if (std::find(kernel.worlds.begin(), kernel.worlds.end(), wanted) != kernel.worlds.end()) return wanted;
-  std::vector<std::string> worlds;
-  for (const int world : kernel.worlds) worlds.push_back(std::to_string(world));
-  throw UsageError("kernel '" + kernel.name + "' is not described for a world of " + std::to_string(wanted) +
-                   " (its `world:` says " + join(worlds) + ")");
+  report.throw_if_any();
+  return spec;
 }
 
 }  // namespace irisgen::cli

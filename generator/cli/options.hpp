@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "device/abi.hpp"
 #include "generator/spec.hpp"
 #include "generator/target.hpp"
 
@@ -17,13 +18,12 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 /// read_spec, except that a file that cannot be read is a UsageError: the command line named it.
 Spec load_spec(const std::string& path);
 
-/// The kernel of that name, or the spec's only one if the name is empty. Throws UsageError with the names there are.
-const KernelSpec& kernel_named(const Spec& spec, const std::string& name);
+/// Ranks that a world can have; what `--world` accepts.
+inline constexpr int max_ranks = iris::device::max_world;
 
-/// The kernels of that name, or all of them if the name is empty.
-std::vector<const KernelSpec*> kernels_named(const Spec& spec, const std::string& name);
-
-/// The world to use: `wanted`, which must be one of the kernel's; 0 means the kernel's largest. Throws UsageError.
-int world_of(const KernelSpec& kernel, int wanted);
+/// The specification cut down to one kernel (empty: all) and one world (0: each kernel's own). The world need not be
+/// one that the kernel lists, but has to suit it. Throws UsageError for an unknown kernel, SpecError for an unfit
+/// world.
+Spec select(Spec spec, const std::string& kernel, int world);
 
 }  // namespace irisgen::cli

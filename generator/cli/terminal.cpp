@@ -26,7 +26,9 @@ Table::Table(std::vector<std::string> header) : has_header_(!header.empty()) {
   if (has_header_) rows_.push_back(std::move(header));
 }
 
-void Table::add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+void Table::add(std::vector<std::string> row) {
+  rows_.push_back(std::move(row));
+}
 
 void Table::print(std::ostream& out, std::string_view indent) const {
   std::vector<std::size_t> widths;
@@ -68,7 +70,12 @@ std::string join(const std::vector<std::string>& values, std::string_view separa
 Progress::Progress() : visible_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
+  clear();
+}
+
+void Progress::clear() {
   if (shown_) std::cerr << "\r\033[K" << std::flush;
+  shown_ = false;
 }
 
 void Progress::show(std::string_view text) {

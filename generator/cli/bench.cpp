@@ -1,0 +1,153 @@
+#include "runtime/bench.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "generator/cli/machine.hpp"
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "generator/cli/terminal.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchCommand {
+  std::string spec;
+  std::string kernel;
+  std::string target;
+  std::string sizes;
+  int world = 0;
+  std::uint64_t seed = 0;
+  bool json = false;
+};
+
+constexpr const char* footer =
+    R"(A time is the median over batches of launches that follow one another on the device, of the slowest rank. Sizes and
+bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Nothing is verified: that is
+what `irisgen run` does.
+
+Examples:
+  irisgen bench spec.yaml
+  irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
+  irisgen bench spec.yaml --target sm_90a --json)";
+
+/// The target asked for, or that of this machine's GPUs.
+const Target& bench_target(const std::string& name) {
+  if (!name.empty()) return target_named(name);
+  const Machine machine = survey_machine();
+  for (const Target& target : targets()) {
+    if (target.platform != Platform::host && devices_of(machine, target) > 0) return target;
+  }
+  throw std::runtime_error("there is no GPU here to measure" +
+                           (machine.gpus.missing.empty() ? "" : ": " + machine.gpus.missing));
+}
+
+/// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
+std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::string& text) {
+  const bool fused = kernel.pattern->extents.find('k') != std::string_view::npos;
+  if (text.empty() && fused) return {};
+  try {
+    return iris::parse_sizes(text.empty() ? "4K:64M" : text);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--sizes: ") + error.what());
+  }
+}
+
+Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchReport& report) {
+  Json points = Json::array();
+  for (const iris::BenchPoint& point : report.points) {
+    points.push_back({{"m", point.extents.m},
+                      {"n", point.extents.n},
+                      {"k", point.extents.k},
+                      {"bytes", point.bytes},
+                      {"variant", point.variant},
+                      {"blocks", point.blocks},
+                      {"threads", point.threads},
+                      {"time_us", point.time_us},
+                      {"fastest_us", point.fastest_us},
+                      {"slowest_us", point.slowest_us},
+                      {"algorithm_gbs", point.algorithm_gbs},
+                      {"bus_gbs", point.bus_gbs},
+                      {"link_gbs", point.link_gbs},
+                      {"tflops", point.tflops}});
+  }
+  return {{"kernel", kernel.name},
+          {"pattern", kernel.pattern->name},
+          {"dtype", to_string(kernel.dtype)},
+          {"target", target.name},
+          {"device", report.device},
+          {"world", report.world},
+          {"ranks_per_device", report.ranks_per_device},
+          {"points", std::move(points)}};
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : "%.4g", value);
+  return text;
+}
+
+void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
+  std::cout << heading(kernel.name) << ": " << kernel.pattern->name << " of " << to_string(kernel.dtype) << ", "
+            << report.world << " ranks on " << report.device << '\n';
+  if (report.ranks_per_device > 1) {
+    std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
+  }
+  Table table({"size", "variant", "blocks x threads", "median us", "fastest", "slowest", "bus GB/s", "TFLOP/s"});
+  for (const iris::BenchPoint& point : report.points) {
+    const std::string size = point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes))
+                                             : std::to_string(point.extents.m) + "x" + std::to_string(point.extents.n) +
+                                                   "x" + std::to_string(point.extents.k);
+    table.add({size, point.variant, std::to_string(point.blocks) + " x " + std::to_string(point.threads),
+               number(point.time_us), number(point.fastest_us), number(point.slowest_us),
+               point.bytes > 0 ? number(point.bus_gbs) : "-", point.tflops > 0 ? number(point.tflops) : "-"});
+  }
+  table.print(std::cout);
+}
+
+ExitCode bench(const BenchCommand& command) {
+  const Spec spec = select(load_spec(command.spec), command.kernel, command.world);
+  for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
+  const Target& target = bench_target(command.target);
+  Json all = Json::array();
+  Progress progress;
+  for (const KernelSpec& kernel : spec.kernels) {
+    for (const int world : kernel.worlds) {
+      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes), .seed = command.seed};
+      options.progress = [&](int done, int total) {
+        progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
+      };
+      const iris::BenchReport report = iris::bench_kernel(kernel, world, target, options);
+      progress.clear();
+      command.json ? all.push_back(to_json(kernel, target, report)) : print_table(kernel, report);
+    }
+  }
+  if (command.json) std::cout << all.dump(2) << '\n';
+  return ok;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, Action& action) {
+  auto command = std::make_shared<BenchCommand>();
+  CLI::App* app = program.add_subcommand("bench", "Measure kernels on this machine's GPUs");
+  app->footer(footer);
+  app->add_option("SPEC", command->spec, "Specification, YAML or JSON")->required();
+  app->add_option("--target", command->target, "GPU target (default: that of the first GPU)");
+  app->add_option("--sizes", command->sizes,
+                  "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
+  app->add_option("--kernel", command->kernel, "Only this kernel");
+  app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
+  app->add_option("--seed", command->seed, "Of the random data")->capture_default_str();
+  app->add_flag("--json", command->json, "Print JSON");
+  app->callback([command, &action] { action = [command] { return bench(*command); }; });
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,66 @@
+#include "generator/explain.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "generator/generate.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ExplainOptions {
+  std::string spec;
+  std::string kernel;
+  std::vector<std::string> targets = {"gfx942"};
+  int world = 0;
+  bool json = false;
+};
+
+constexpr const char* footer =
+    R"(Bytes are those that the busiest rank sends over its links in a launch; the floor is the links' or memory's limit
+alone, the predicted time adds signals, launch and arithmetic.
+
+Examples:
+  irisgen explain spec.yaml
+  irisgen explain spec.yaml --target sm_90a --target host --kernel gradient_sum --world 8
+  irisgen explain spec.yaml --json | jq '.[].prediction')";
+
+ExitCode explain_spec(const ExplainOptions& options) {
+  const auto targets = targets_named(options.targets);
+  const Spec spec = select(load_spec(options.spec), options.kernel, options.world);
+  const std::vector<Plan> plans = plan_all(spec, targets);
+  if (options.json) {
+    Json all = Json::array();
+    for (const Plan& plan : plans) all.push_back(Json::parse(explain_json(plan)));
+    std::cout << all.dump(2) << '\n';
+    return ok;
+  }
+  for (const Plan& plan : plans) std::cout << (&plan == &plans.front() ? "" : "\n") << explain(plan);
+  return ok;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = program.add_subcommand("explain", "Show the Plan: each choice with its reason, bytes and time");
+  command->footer(footer);
+  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("--target", options->targets, "Target to plan for (repeatable)")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--kernel", options->kernel, "Only this kernel");
+  command->add_option("--world", options->world, "Only this many ranks")->check(CLI::Range(1, max_ranks));
+  command->add_flag("--json", options->json, "Print JSON: an array of plans");
+  command->callback([options, &action] { action = [options] { return explain_spec(*options); }; });
+}
+
+}  // namespace irisgen::cli

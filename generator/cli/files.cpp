@@ -1,0 +1,33 @@
+#include "generator/cli/files.hpp"
+
+#include <iostream>
+
+#include "generator/folder.hpp"
+
+namespace irisgen::cli {
+
+void print_result(const std::filesystem::path& folder, const WriteResult& result, bool dry_run) {
+  const char* would = dry_run ? "would be " : "";
+  for (const auto& name : result.written)
+    std::cout << "  " << would << "written    " << (folder / name).string() << '\n';
+  for (const auto& name : result.removed)
+    std::cout << "  " << would << "removed    " << (folder / name).string() << '\n';
+  for (const auto& name : result.kept) {
+    std::cout << "  left alone " << (folder / name).string() << ": no longer made, but changed by hand\n";
+  }
+  std::cout << folder.string() << ": " << result.written.size() << ' ' << would << "written, "
+            << result.unchanged.size() << " unchanged, " << result.removed.size() << ' ' << would << "removed\n";
+}
+
+nlohmann::ordered_json to_json(const WriteResult& result) {
+  return {
+      {"written", result.written}, {"unchanged", result.unchanged}, {"removed", result.removed}, {"kept", result.kept}};
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  std::filesystem::create_directories(parent);
+  Folder(parent).write(path.filename().string(), content);
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "generator/output.hpp"
+
+namespace irisgen::cli {
+
+/// One line for each file that was (or, on a dry run, would be) written or removed, and a closing line.
+void print_result(const std::filesystem::path& folder, const WriteResult& result, bool dry_run);
+
+nlohmann::ordered_json to_json(const WriteResult& result);
+
+/// Writes one file wherever the command line wants it, whole or not at all; its folder is made if need be. Unlike the
+/// files of write_folder it is always written, since build tools look at its time.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace irisgen::cli

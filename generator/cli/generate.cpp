@@ -1,0 +1,82 @@
+#include "generator/generate.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "generator/cli/files.hpp"
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "generator/output.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GenerateOptions {
+  std::string spec;
+  fs::path folder;
+  std::vector<std::string> targets;
+  fs::path depfile;
+  bool self_contained = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool json = false;
+};
+
+constexpr const char* footer =
+    R"(Writes, for every kernel, world and target, NAME.wWORLD.TARGET.hip and .json (the manifest), and for every kernel
+NAME.hpp (the typed launcher). The same specification gives the same bytes on every machine. Files that would not
+change are not touched; files of kernels that left the specification are removed.
+
+Examples:
+  irisgen generate spec.yaml -o kernels
+  irisgen generate spec.yaml -o kernels --target gfx942 --target sm_90a
+  irisgen generate spec.yaml -o kernels --target gfx942 --self-contained   one file, no include
+  irisgen generate spec.yaml -o kernels --dry-run)";
+
+void write_depfile(const GenerateOptions& options, const std::vector<OutputFile>& files) {
+  std::vector<fs::path> outputs;
+  for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
+  write_file(options.depfile, depfile(outputs, std::vector<fs::path>{options.spec}));
+}
+
+ExitCode generate_spec(const GenerateOptions& options) {
+  const auto targets = targets_named(options.targets);
+  const Spec spec = load_spec(options.spec);
+  const auto files = generate(spec, targets, {.self_contained = options.self_contained});
+  const std::string owner = owner_of("generate", options.spec, options.folder);
+  const WriteResult result = write_folder(options.folder, owner, files, {.dry_run = options.dry_run});
+  if (!options.depfile.empty() && !options.dry_run) write_depfile(options, files);
+  if (options.json) {
+    std::cout << to_json(result).dump(2) << '\n';
+  } else if (!options.quiet) {
+    print_result(options.folder, result, options.dry_run);
+  }
+  return ok;
+}
+
+}  // namespace
+
+void add_generate(CLI::App& program, Action& action) {
+  auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command = program.add_subcommand("generate", "Write the HIP source, launcher and manifest of every kernel");
+  command->footer(footer);
+  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
+  command->add_option("--target", options->targets, "Target to write for (repeatable; default: all)")
+      ->allow_extra_args(false);
+  command->add_flag("--self-contained", options->self_contained,
+                    "Bring along what the kernel uses of irisgen's device headers instead of including them");
+  command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
+  command->add_flag("--dry-run", options->dry_run, "Tell what would be done; touch nothing");
+  auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
+  command->add_flag("--json", options->json, "Print what was written as JSON")->excludes(quiet);
+  command->callback([options, &action] { action = [options] { return generate_spec(*options); }; });
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,130 @@
+#include "generator/cli/run_report.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "generator/cli/tensors.hpp"
+#include "generator/cli/terminal.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string milliseconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value < 10 ? "%.1f ms" : "%.0f ms", value);
+  return text;
+}
+
+std::string plural(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string paint(const char* color, const std::string& text) {
+  return color_wanted(STDOUT_FILENO) ? color + text + "\033[0m" : text;
+}
+
+/// "rank 3, output[17]", with the launch if there were several.
+std::string place_of_worst(const RunOutcome& outcome) {
+  const iris::WorstElement& worst = outcome.report.worst;
+  std::string place = "rank " + std::to_string(worst.rank) + ", " + outcome.report.output +
+                      place_in(outcome.report.shape, worst.element.index);
+  if (outcome.launches > 1) place += ", launch " + std::to_string(worst.launch);
+  return place;
+}
+
+void print_worst(const RunOutcome& outcome) {
+  const iris::Comparison& element = outcome.report.worst.element;
+  if (element.index < 0) return;
+  std::cout << "  largest error " << number(element.error) << " of " << number(element.tolerance) << " allowed, at "
+            << place_of_worst(outcome) << ": " << number(element.actual) << ", expected " << number(element.expected)
+            << '\n';
+}
+
+void print_verdict(const RunOutcome& outcome) {
+  const iris::RunReport& report = outcome.report;
+  for (const std::string& violation : report.violations) std::cout << "  " << violation << '\n';
+  if (!report.verified) {
+    std::cout << "  not verified\n";
+  } else if (report.passed) {
+    std::cout << "  " << paint("\033[1;32m", "verified") << ": all " << plural(report.elements, "element") << " of "
+              << plural(outcome.built.manifest.world, "rank") << " agree with the float64 reference\n";
+  } else {
+    std::cout << "  " << paint("\033[1;31m", "WRONG") << ": " << report.wrong << " of "
+              << plural(report.elements, "element") << " are over their tolerance\n";
+  }
+}
+
+/// NaN and infinities have no JSON number; they become null.
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json worst_json(const RunOutcome& outcome) {
+  const iris::WorstElement& worst = outcome.report.worst;
+  if (worst.element.index < 0) return nullptr;
+  return {{"launch", worst.launch},
+          {"rank", worst.rank},
+          {"argument", outcome.report.output},
+          {"index", worst.element.index},
+          {"actual", finite(worst.element.actual)},
+          {"expected", finite(worst.element.expected)},
+          {"error", finite(worst.element.error)},
+          {"tolerance", finite(worst.element.tolerance)}};
+}
+
+}  // namespace
+
+void print_outcome(const RunOutcome& outcome) {
+  const Manifest& manifest = outcome.built.manifest;
+  const iris::RunReport& report = outcome.report;
+  std::cout << heading(manifest.name) << ": " << manifest.pattern << " (" << manifest.variant << ") of "
+            << to_string(manifest.dtype) << ", " << plural(manifest.world, "rank") << " on " << manifest.target << " ("
+            << report.device << "), " << report.output << ' ' << shape_text(report.shape) << '\n';
+  std::cout << "  compiled by " << outcome.built.code.compiler << " in " << milliseconds(outcome.build_ms)
+            << (outcome.built.code.from_cache ? " (from the cache)" : "") << "; " << outcome.launches
+            << (outcome.launches == 1 ? " launch of " : " launches of ") << manifest.blocks << " x " << manifest.threads
+            << " threads in " << milliseconds(report.launch_ms) << '\n';
+  if (report.verified) print_worst(outcome);
+  print_verdict(outcome);
+}
+
+Json to_json(const RunOutcome& outcome) {
+  const Manifest& manifest = outcome.built.manifest;
+  const iris::RunReport& report = outcome.report;
+  return {{"kernel", manifest.name},
+          {"pattern", manifest.pattern},
+          {"variant", manifest.variant},
+          {"dtype", to_string(manifest.dtype)},
+          {"world", manifest.world},
+          {"target", manifest.target},
+          {"device", report.device},
+          {"compiler", outcome.built.code.compiler},
+          {"from_cache", outcome.built.code.from_cache},
+          {"blocks", manifest.blocks},
+          {"threads", manifest.threads},
+          {"launches", outcome.launches},
+          {"shape", report.shape},
+          {"verified", report.verified},
+          {"passed", report.passed},
+          {"elements", report.elements},
+          {"wrong", report.wrong},
+          {"worst", worst_json(outcome)},
+          {"violations", report.violations},
+          {"build_ms", outcome.build_ms},
+          {"setup_ms", report.setup_ms},
+          {"launch_ms", report.launch_ms},
+          {"verify_ms", report.verify_ms}};
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runtime/kernel.hpp"
+#include "runtime/run.hpp"
+
+namespace irisgen::cli {
+
+/// What one kernel's run came to, and what went before it.
+struct RunOutcome {
+  const iris::BuiltKernel& built;
+  const iris::RunReport& report;
+  int launches = 1;
+  double build_ms = 0;  ///< source to code object, the cache included
+};
+
+/// Lines for people, on standard output.
+void print_outcome(const RunOutcome& outcome);
+
+nlohmann::ordered_json to_json(const RunOutcome& outcome);
+
+}  // namespace irisgen::cli

@@ -1,0 +1,52 @@
+// Four ranks on the CPU sum what they hold, through the typed launcher of a kernel that was compiled with this program.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+
+#include "generator/manifest.hpp"
+#include "runtime/world.hpp"
+#include "total.hpp"
+
+namespace {
+
+constexpr int ranks = 4;
+
+float value_of(int rank, std::int64_t index) {
+  return std::sin(static_cast<float>(index + 1) * 0.37f) * (rank + 1.5f);
+}
+
+bool agrees(const float* output, std::int64_t count) {
+  for (std::int64_t index = 0; index < count; ++index) {
+    double expected = 0;
+    for (int rank = 0; rank < ranks; ++rank) expected += value_of(rank, index);
+    if (!(std::abs(output[index] - expected) <= 1e-5)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  const auto manifest = irisgen::parse_manifest(irisgen_kernels::Total::embedded().front().manifest);
+  const std::int64_t count = manifest.n.value;
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+
+  iris::World world({.size = ranks, .target = "host"});
+  world.run([&](iris::Context& context) {
+    auto* input = static_cast<float*>(context.allocate(bytes));
+    auto* output = static_cast<float*>(context.allocate(bytes));
+    for (std::int64_t index = 0; index < count; ++index) {
+      input[index] = value_of(context.rank(), index);
+      output[index] = NAN;
+    }
+    context.barrier();
+
+    irisgen_kernels::Total total(context);
+    total(input, output);
+    context.barrier();
+
+    if (!agrees(output, count)) throw std::runtime_error("the result is wrong");
+  });
+  std::printf("n = %lld: %d ranks agree with the reference\n", static_cast<long long>(count), ranks);
+}
