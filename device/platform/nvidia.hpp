@@ -99,59 +99,75 @@ __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
   return __fma_rn(a, b, c);
 }
 
-template <Order order>
-inline constexpr int builtin_order = order == Order::relaxed   ? __NV_ATOMIC_RELAXED
-                                     : order == Order::acquire ? __NV_ATOMIC_ACQUIRE
-                                     : order == Order::release ? __NV_ATOMIC_RELEASE
-                                                               : __NV_ATOMIC_ACQ_REL;
-template <Scope scope>
-inline constexpr int builtin_scope = scope == Scope::block ? __NV_THREAD_SCOPE_BLOCK
-                                     : scope == Scope::gpu ? __NV_THREAD_SCOPE_DEVICE
-                                                           : __NV_THREAD_SCOPE_SYSTEM;
+// The builtins take literals only. IRIS_ATOMIC(builtin, arguments…) returns builtin(arguments…, order, scope) for the
+// template arguments `order` and `scope` of the function around it.
+#define IRIS_AT_SCOPE(builtin, order, ...)                        \
+  if constexpr (scope == Scope::block) {                          \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_BLOCK);  \
+  } else if constexpr (scope == Scope::gpu) {                     \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_DEVICE); \
+  } else {                                                        \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_SYSTEM); \
+  }
+#define IRIS_ATOMIC(builtin, ...)                            \
+  if constexpr (order == Order::relaxed) {                   \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_RELAXED, __VA_ARGS__) \
+  } else if constexpr (order == Order::acquire) {            \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_ACQUIRE, __VA_ARGS__) \
+  } else if constexpr (order == Order::release) {            \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_RELEASE, __VA_ARGS__) \
+  } else {                                                   \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_ACQ_REL, __VA_ARGS__) \
+  }
+#define IRIS_COMPARE_EXCHANGE(address, expected, desired, order, scope) \
+  __nv_atomic_compare_exchange_n(address, expected, desired, false, order, __NV_ATOMIC_RELAXED, scope)
 
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_load(const T* address) {
-  return __nv_atomic_load_n(const_cast<T*>(address), builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_load_n, const_cast<T*>(address))
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ void atomic_store(T* address, T value) {
-  __nv_atomic_store_n(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_store_n, address, value)
 }
 template <Order order, Scope scope, typename T>
-__device__ __forceinline__ T atomic_exchange(T* address, T value) {
-  return __nv_atomic_exchange_n(address, value, builtin_order<order>, builtin_scope<scope>);
+__device__ __forceinline__ bool exchange_if_equal(T* address, T* expected, T desired) {
+  IRIS_ATOMIC(IRIS_COMPARE_EXCHANGE, address, expected, desired)
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
-  constexpr Order on_failure = order == Order::relaxed || order == Order::release ? Order::relaxed : Order::acquire;
-  __nv_atomic_compare_exchange_n(address, &expected, desired, false, builtin_order<order>, builtin_order<on_failure>,
-                                 builtin_scope<scope>);
+  exchange_if_equal<order, scope>(address, &expected, desired);
   return expected;
 }
 template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_exchange(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_exchange_n, address, value)
+}
+template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
-  return __nv_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
-  return __nv_atomic_fetch_and(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_fetch_and, address, value)
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_or(T* address, T value) {
-  return __nv_atomic_fetch_or(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_fetch_or, address, value)
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_xor(T* address, T value) {
-  return __nv_atomic_fetch_xor(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_fetch_xor, address, value)
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_min(T* address, T value) {
-  return __nv_atomic_fetch_min(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_ATOMIC(__nv_atomic_fetch_min, address, value)
 }
 template <Order order, Scope scope, typename T>
-__device__ __forceinline__ T fetch_max(T* address, T value) {
-  return __nv_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
-}
+__device__ __forceinline__ T fetch_max(T* address, T value){IRIS_ATOMIC(__nv_atomic_fetch_max, address, value)}
+#undef IRIS_COMPARE_EXCHANGE
+#undef IRIS_ATOMIC
+#undef IRIS_AT_SCOPE
 
 /// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u32* flag, u32 value) {
