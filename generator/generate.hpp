@@ -13,7 +13,7 @@ namespace irisgen {
 /// A file of the output folder: a plain name, and what it holds.
 struct OutputFile {
   std::string name;
-  std::string text;
+  std::string content;
 };
 
 /// The plans of every kernel, for each of its worlds on each target, in the order of the description. Throws SpecError

@@ -13,6 +13,8 @@
 namespace irisgen {
 namespace {
 
+constexpr std::size_t max_line = 120;
+
 std::string_view required_resource(std::string_view path) {
   const auto text = resource(path);
   if (!text) throw std::logic_error("no file " + std::string(path) + " among the embedded resources");
@@ -84,13 +86,48 @@ class Inliner {
   std::string result_;
 };
 
-/// The comment at the top of a template, up to the first empty line, speaks of the template; the rest of the file is
-/// the kernel's.
-std::string_view without_header(std::string_view text) {
-  if (!text.starts_with("//")) return text;
-  while (!text.empty() && take_line(text) != "\n") {
+/// Parameters over as many lines as they need, each line starting at `column`.
+std::string wrap(std::string_view parameters, std::size_t column) {
+  constexpr std::string_view ending = ") {";
+  std::string text;
+  std::size_t at = column;
+  while (!parameters.empty()) {
+    const std::size_t comma = parameters.find(", ");
+    const std::string_view parameter = parameters.substr(0, comma == std::string_view::npos ? comma : comma + 1);
+    parameters.remove_prefix(std::min(parameters.size(), parameter.size() + 1));
+    const std::size_t needed = 1 + parameter.size() + (parameters.empty() ? ending.size() : 0);
+    if (!text.empty() && at + needed > max_line) {
+      text += "\n" + std::string(column, ' ');
+      at = column;
+    } else if (!text.empty()) {
+      text += " ";
+      ++at;
+    }
+    text += parameter;
+    at += parameter.size();
   }
-  return text;
+  return text + std::string(ending);
+}
+
+/// A symbol is longer or shorter than the template's sample, so the entry's parameters find their lines anew.
+std::string lay_out_entry(const std::string& source, const std::string& symbol) {
+  const std::size_t line = source.find("\n" + symbol + "(");
+  const std::size_t end = source.find(") {", line);
+  if (line == std::string::npos || end == std::string::npos) {
+    throw std::logic_error("the template has no line that starts with its entry's ${symbol}");
+  }
+  const std::size_t first = line + 1 + symbol.size() + 1;
+  std::string parameters;
+  for (std::size_t at = first; at < end; ++at) {
+    const bool is_space = source[at] == ' ' || source[at] == '\n';
+    if (!is_space) parameters += source[at];
+    if (is_space && !parameters.ends_with(' ')) parameters += ' ';
+  }
+  const std::string head = "    " + symbol + "(";
+  const std::size_t longest = parameters.substr(0, parameters.find(',')).size() + 3;
+  const bool breaks_after_head = head.size() + longest > max_line;
+  return source.substr(0, line + 1) + head + (breaks_after_head ? "\n        " : "") +
+         wrap(parameters, breaks_after_head ? 8 : head.size()) + source.substr(end + 3);
 }
 
 std::string banner(const Plan& plan) {
@@ -103,8 +140,8 @@ std::string banner(const Plan& plan) {
 }  // namespace
 
 std::string emit_kernel(const Plan& plan, const SourceOptions& options) {
-  const std::string_view text = without_header(required_resource("templates/" + plan.template_path));
-  std::string kernel = substitute(text, plan.substitutions);
+  const std::string_view text = required_resource("templates/" + plan.template_path);
+  std::string kernel = lay_out_entry(substitute(text, plan.substitutions), plan.symbol);
   if (options.self_contained) {
     Inliner inliner(plan.target->platform);
     inliner.add(kernel, "the kernel");

@@ -17,7 +17,8 @@ struct SourceOptions {
 std::string emit_kernel(const Plan& plan, const SourceOptions& options = {});
 
 /// Replaces every marker `/*${key}*/sample` of a template, the sample being the characters up to white space or one of
-/// `;,()`. Throws std::logic_error naming an unknown or an unused key.
+/// `;,()`. A marker without a sample takes the blanks before it along. Throws std::logic_error naming an unknown or an
+/// unused key.
 std::string substitute(std::string_view text, const std::map<std::string, std::string>& values);
 
 }  // namespace irisgen

@@ -47,8 +47,10 @@ std::string substitute(std::string_view text, const std::map<std::string, std::s
       throw std::logic_error("template, " + place(text, start) + ": unknown key '" + std::string(key) + "'");
     }
     used.insert(value->first);
+    const std::size_t sample = end + marker_end.size();
+    at = std::min(text.find_first_of(" \t\n;,()", sample), text.size());
+    if (at == sample) result.erase(result.find_last_not_of(' ') + 1);
     result += value->second;
-    at = std::min(text.find_first_of(" \t\n;,()", end + marker_end.size()), text.size());
   }
   for (const auto& [key, value] : values) {
     if (!used.contains(key)) throw std::logic_error("template: unused key '" + key + "'");

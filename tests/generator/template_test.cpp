@@ -28,9 +28,10 @@ TEST(Substitute, EndsASampleAtWhiteSpaceAndAtPunctuation) {
   }
 }
 
-TEST(Substitute, AcceptsAnEmptySample) {
-  EXPECT_EQ(substitute("f(int a /*${extents}*/)", {{"extents", ", i64 n"}}), "f(int a , i64 n)");
-  EXPECT_EQ(substitute("f(int a/*${extents}*/)", {{"extents", ""}}), "f(int a)");
+TEST(Substitute, TakesBlanksAlongWhereThereIsNoSample) {
+  EXPECT_EQ(substitute("f(int a /*${extents}*/)", {{"extents", ", i64 n"}}), "f(int a, i64 n)");
+  EXPECT_EQ(substitute("f(int a  /*${extents}*/)", {{"extents", ""}}), "f(int a)");
+  EXPECT_EQ(substitute("f(int a /*${extents}*/b)", {{"extents", ""}}), "f(int a )");
 }
 
 TEST(Substitute, ReachesTheEndOfTheText) {

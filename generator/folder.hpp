@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace irisgen {
+
+/// A directory held open, whose files are reached by plain names only: whatever a name or a link says, nothing outside
+/// is read or written. Locked against other processes while it lives. Every call throws std::runtime_error with a
+/// sentence that names the file and the system's reason.
+class Folder {
+ public:
+  /// Waits for whoever else holds the folder.
+  explicit Folder(const std::filesystem::path& path);
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  /// nullopt if there is none. Throws for a link and for anything else that is no regular file.
+  std::optional<std::string> read(const std::string& name) const;
+
+  /// Appears under its name whole or not at all.
+  void write(const std::string& name, std::string_view content) const;
+
+  void remove(const std::string& name) const;
+
+  /// For messages.
+  std::string path_of(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+/// Whether this names a file of a folder and nothing else: no separators, not hidden, not empty, no control characters.
+bool is_plain_name(std::string_view name);
+
+}  // namespace irisgen
