@@ -1,0 +1,147 @@
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/device.hpp"
+#include "runtime/host/engine.hpp"
+#include "runtime/host/module.hpp"
+
+namespace iris {
+
+namespace {
+
+using host::Engine;
+using host::Event;
+using host::HostFunction;
+using host::HostModule;
+using host::HostStream;
+
+/// One rank's view of the CPU. Memory is the process's; kernels run in the engine that all ranks share.
+class HostDevice final : public Device {
+ public:
+  HostDevice(std::shared_ptr<Engine> engine, int rank)
+      : engine_(std::move(engine)), rank_(rank), default_stream_(engine_->create_stream(rank)) {}
+  ~HostDevice() override {
+    engine_->destroy_stream(default_stream_);
+    for (const auto& [memory, bytes] : mappings_) ::munmap(memory, bytes);
+  }
+  HostDevice(const HostDevice&) = delete;
+  HostDevice& operator=(const HostDevice&) = delete;
+
+  const irisgen::Target& target() const override { return *irisgen::find_target("host"); }
+  std::string description() const override { return "CPU (fibers)"; }
+  int index() const override { return 0; }
+  int compute_units() const override { return 0; }
+  void bind() override {}
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) noexcept override;
+  void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
+  void release_host(void* memory) noexcept override { release(memory); }
+
+  Stream create_stream() override { return engine_->create_stream(rank_); }
+  void destroy_stream(Stream stream) noexcept override { engine_->destroy_stream(static_cast<HostStream*>(stream)); }
+  void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
+  void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) override;
+
+  std::unique_ptr<Module> load(const CodeObject& code) override { return std::make_unique<HostModule>(code); }
+  int resident_blocks(const Function& function, int threads) override;
+  void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
+  void synchronize(Stream stream) override { engine_->synchronize(queue(stream)); }
+
+  void* record_event(Stream stream) override;
+  double milliseconds(void* start, void* stop) override;
+  void destroy_event(void* event) noexcept override { delete static_cast<RecordedEvent*>(event); }
+
+ private:
+  struct RecordedEvent {
+    std::shared_ptr<Event> event;
+    HostStream* stream;
+  };
+
+  HostStream& queue(Stream stream) const {
+    return stream == nullptr ? *default_stream_ : *static_cast<HostStream*>(stream);
+  }
+
+  std::shared_ptr<Engine> engine_;
+  int rank_;
+  HostStream* default_stream_;
+  std::map<void*, std::size_t> mappings_;
+};
+
+void* HostDevice::allocate(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::runtime_error("rank " + std::to_string(rank_) + " cannot map " + std::to_string(bytes) +
+                             " bytes of memory on host: " + std::strerror(errno));
+  }
+  mappings_.emplace(memory, size);
+  return memory;
+}
+
+void HostDevice::release(void* memory) noexcept {
+  const auto found = mappings_.find(memory);
+  if (found == mappings_.end()) return;
+  ::munmap(found->first, found->second);
+  mappings_.erase(found);
+}
+
+void HostDevice::copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  engine_->synchronize(queue(stream));
+  if (bytes > 0) std::memcpy(destination, source, bytes);
+}
+
+void HostDevice::fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) {
+  engine_->synchronize(queue(stream));
+  if (bytes > 0) std::memset(destination, value, bytes);
+}
+
+int HostDevice::resident_blocks(const Function&, int threads) {
+  return static_cast<int>(host::max_device_threads / static_cast<std::size_t>(std::max(threads, 1)));
+}
+
+void HostDevice::launch(const Function& function, const LaunchConfig& config,
+                        std::span<const ArgumentBytes> arguments) {
+  if (config.blocks < 1 || config.threads < 1) {
+    throw std::runtime_error(std::string(config.name) + ": rank " + std::to_string(rank_) + " launches " +
+                             std::to_string(config.blocks) + " blocks of " + std::to_string(config.threads) +
+                             " threads; both must be at least 1");
+  }
+  engine_->enqueue(
+      queue(config.stream),
+      std::make_unique<host::Grid>(std::string(config.name), rank_, static_cast<const HostFunction&>(function).entry,
+                                   host::LaunchArguments(arguments), config.blocks, config.threads));
+}
+
+void* HostDevice::record_event(Stream stream) {
+  auto recorded = std::make_unique<RecordedEvent>(std::make_shared<Event>(), &queue(stream));
+  engine_->enqueue(*recorded->stream, recorded->event);
+  return recorded.release();
+}
+
+double HostDevice::milliseconds(void* start, void* stop) {
+  const auto& first = *static_cast<RecordedEvent*>(start);
+  const auto& second = *static_cast<RecordedEvent*>(stop);
+  engine_->synchronize(*first.stream);
+  engine_->synchronize(*second.stream);
+  return std::chrono::duration<double, std::milli>(second.event->time - first.event->time).count();
+}
+
+}  // namespace
+
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed) {
+  auto engine = std::make_shared<Engine>(ranks, seed);
+  DeviceGroup group;
+  for (int rank = 0; rank < ranks; ++rank) group.devices.push_back(std::make_unique<HostDevice>(engine, rank));
+  group.ranks_per_device = {ranks};
+  group.observer = engine;
+  return group;
+}
+
+}  // namespace iris

@@ -1,0 +1,69 @@
+#include "runtime/host/module.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "runtime/host/scheduler.hpp"
+
+namespace iris::host {
+
+namespace {
+
+constexpr const char* engine_variable = "iris_host_engine";
+
+std::runtime_error cannot_load(const std::string& why) {
+  return std::runtime_error("cannot load the kernel's code object for host: " + why);
+}
+
+void write_all(int file, const std::byte* data, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(file, data, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw cannot_load(std::strerror(errno));
+    data += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+}  // namespace
+
+HostModule::HostModule(const CodeObject& code) : file_(::memfd_create("irisgen-kernel", MFD_CLOEXEC)) {
+  if (file_ < 0) throw cannot_load(std::strerror(errno));
+  try {
+    write_all(file_, code.bytes.data(), code.bytes.size());
+    library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) throw cannot_load(::dlerror());
+    auto* engine = static_cast<const device::Engine**>(::dlsym(library_, engine_variable));
+    if (engine == nullptr) throw cannot_load("it does not export " + std::string(engine_variable));
+    *engine = &Scheduler::table();
+  } catch (...) {
+    if (library_ != nullptr) ::dlclose(library_);
+    ::close(file_);
+    throw;
+  }
+}
+
+HostModule::~HostModule() {
+  ::dlclose(library_);
+  ::close(file_);
+}
+
+const Function& HostModule::function(const std::string& symbol) {
+  HostFunction& function = functions_[symbol];
+  if (function.entry == nullptr) {
+    const std::string entry = symbol + "_host";
+    function.entry = reinterpret_cast<Entry>(::dlsym(library_, entry.c_str()));
+    if (function.entry == nullptr) {
+      functions_.erase(symbol);
+      throw std::runtime_error("the code object for host has no entry '" + entry + "'");
+    }
+  }
+  return function;
+}
+
+}  // namespace iris::host

@@ -1,0 +1,277 @@
+#include "runtime/host/scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace iris::host {
+
+namespace {
+
+/// Atomic accesses in a row that may change nothing before we call it polling in vain; well under a second's worth, and
+/// more than a kernel of sensible size for this engine makes.
+constexpr std::uint64_t fruitless_limit = 20'000'000;
+
+/// The engine's table carries no context of its own, so the thread in run() says whose it is.
+thread_local Scheduler* current = nullptr;
+
+bool reached(const device::u32* flag, device::u32 at_least) {
+  return static_cast<device::i32>(__atomic_load_n(flag, __ATOMIC_ACQUIRE) - at_least) >= 0;
+}
+
+device::u64 clock_nanoseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<device::u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+}  // namespace
+
+struct Scheduler::Calls {
+  static DeviceThread& self() { return *current->running_; }
+
+  static device::u32 thread_index() { return self().index; }
+  static device::u32 block_index() { return self().block->index; }
+  static void* shared(const void* key, device::u64 bytes, device::u64 alignment) {
+    return self().block->shared.get(key, bytes, alignment);
+  }
+  static void sync_block() { current->sync(self(), true); }
+  static device::u32 sync_block_and(device::u32 predicate) { return current->sync(self(), predicate != 0) ? 1 : 0; }
+  static void before_atomic(const void*) { current->yield(self()); }
+  static void after_atomic(const void* address, device::u32 changed) {
+    self().polled = changed != 0 ? nullptr : address;
+    if (changed != 0) {
+      current->wake(address);
+    } else {
+      ++current->fruitless_;
+    }
+  }
+  static device::u32 wait(const device::u32* flag, device::u32 at_least, device::i32 peer, device::Wait what) {
+    current->wait(self(), flag, at_least, peer, what);
+    return 1;
+  }
+};
+
+const device::Engine& Scheduler::table() {
+  static constexpr device::Engine engine{
+      .thread_index = Calls::thread_index,
+      .block_index = Calls::block_index,
+      .shared = Calls::shared,
+      .sync_block = Calls::sync_block,
+      .sync_block_and = Calls::sync_block_and,
+      .before_atomic = Calls::before_atomic,
+      .after_atomic = Calls::after_atomic,
+      .wait = Calls::wait,
+      .nanoseconds = clock_nanoseconds,
+  };
+  return engine;
+}
+
+Scheduler::Scheduler(std::uint64_t seed) : random_state_(seed) {}
+
+Scheduler::~Scheduler() {
+  abandon();
+}
+
+void Scheduler::start(std::unique_ptr<Grid> grid) {
+  const std::size_t count = grid->thread_count();
+  if (live_threads_ + count > max_device_threads) {
+    throw std::runtime_error(grid->name + ": rank " + std::to_string(grid->rank) + " launches " +
+                             std::to_string(count) + " device threads while " + std::to_string(live_threads_) +
+                             " are running; the CPU engine runs at most " + std::to_string(max_device_threads) +
+                             " at a time, so lower blocks or threads");
+  }
+  stacks_.reserve(live_threads_ + count);
+  live_threads_ += count;
+  for (Block& block : grid->blocks) {
+    for (DeviceThread& thread : grid->threads_of(block)) ready_.push_back(&thread);
+  }
+  grids_.push_back(std::move(grid));
+}
+
+Scheduler::Outcome Scheduler::run(const std::function<void(Grid&)>& finished) {
+  current = this;
+  fruitless_ = 0;
+  while (!ready_.empty() || wake_satisfied()) {
+    running_ = next_ready();
+    main_.switch_to(*running_);
+    bury();
+    retire_finished(finished);
+    if (polls_in_vain()) {
+      if (!wake_satisfied()) break;
+      fruitless_ = 0;
+    }
+  }
+  current = nullptr;
+  return grids_.empty() ? Outcome::idle : Outcome::stuck;
+}
+
+void Scheduler::abandon() {
+  for (const auto& grid : grids_) {
+    for (Block& block : grid->blocks) {
+      for (DeviceThread& thread : grid->threads_of(block)) {
+        if (char* stack = thread.discard()) stacks_.give_back(stack);
+      }
+    }
+  }
+  ready_.clear();
+  waiting_.clear();
+  grids_.clear();
+  live_threads_ = 0;
+}
+
+/// Splitmix64 (Steele, Lea, Flood 2014), scaled down by multiplication.
+std::size_t Scheduler::random_below(std::size_t bound) {
+  std::uint64_t bits = random_state_ += 0x9e3779b97f4a7c15u;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<std::size_t>(((bits >> 32) * bound) >> 32);
+}
+
+/// Takes one of the ready threads, with a stack; null if there is none.
+DeviceThread* Scheduler::next_ready() {
+  if (ready_.empty()) return nullptr;
+  std::swap(ready_[random_below(ready_.size())], ready_.back());
+  DeviceThread* next = ready_.back();
+  ready_.pop_back();
+  if (!next->has_stack()) next->prepare(stacks_.take(), StackPool::usable_bytes(), &thread_body);
+  return next;
+}
+
+void Scheduler::make_ready(DeviceThread& thread) {
+  thread.state = ThreadState::ready;
+  ready_.push_back(&thread);
+}
+
+void Scheduler::thread_body(Fiber& fiber) {
+  auto& self = static_cast<DeviceThread&>(fiber);
+  current->bury();
+  const Grid& grid = *self.block->grid;
+  grid.entry(grid.arguments.pointers());
+  current->end(self);
+}
+
+/// Runs any ready thread, or the loop in run() if there is none, until somebody picks `self` again.
+void Scheduler::switch_away(DeviceThread& self) {
+  running_ = next_ready();
+  if (running_ == &self) return;
+  self.switch_to(running_ != nullptr ? static_cast<Fiber&>(*running_) : main_);
+  bury();
+}
+
+void Scheduler::end(DeviceThread& self) {
+  self.state = ThreadState::ended;
+  ++self.block->ended;
+  --live_threads_;
+  fruitless_ = 0;
+  departed_ = &self;
+  Grid& grid = *self.block->grid;
+  if (--grid.unfinished == 0) {
+    finished_.push_back(&grid);
+    running_ = nullptr;
+  } else {
+    running_ = next_ready();
+  }
+  self.leave_to(running_ != nullptr ? static_cast<Fiber&>(*running_) : main_);
+}
+
+void Scheduler::bury() {
+  if (departed_ == nullptr) return;
+  stacks_.give_back(departed_->discard());
+  departed_ = nullptr;
+}
+
+void Scheduler::yield(DeviceThread& self) {
+  if (polls_in_vain()) {
+    ready_.push_back(&self);
+    running_ = nullptr;
+    self.switch_to(main_);
+    bury();
+  } else if (!ready_.empty()) {
+    ready_.push_back(&self);
+    switch_away(self);
+  }
+}
+
+bool Scheduler::sync(DeviceThread& self, bool predicate) {
+  Block& block = *self.block;
+  self.polled = nullptr;
+  block.all = block.all && predicate;
+  if (block.at_sync.size() + 1 < static_cast<std::size_t>(block.grid->threads_per_block)) {
+    self.state = ThreadState::at_sync;
+    block.at_sync.push_back(&self);
+    switch_away(self);
+  } else {
+    release_block(block);
+    yield(self);
+  }
+  return block.outcome;
+}
+
+void Scheduler::release_block(Block& block) {
+  block.outcome = std::exchange(block.all, true);
+  for (DeviceThread* thread : block.at_sync) make_ready(*thread);
+  block.at_sync.clear();
+  fruitless_ = 0;
+}
+
+void Scheduler::wait(DeviceThread& self, const device::u32* flag, device::u32 at_least, std::int32_t peer,
+                     device::Wait what) {
+  yield(self);
+  while (!reached(flag, at_least)) {
+    self.state = ThreadState::waiting;
+    self.flag = flag;
+    self.at_least = at_least;
+    self.peer = peer;
+    self.what = what;
+    waiting_[flag].push_back(&self);
+    switch_away(self);
+  }
+  self.polled = nullptr;
+  fruitless_ = 0;
+}
+
+void Scheduler::wake(const void* address) {
+  fruitless_ = 0;
+  const auto found = waiting_.find(address);
+  if (found == waiting_.end()) return;
+  std::erase_if(found->second, [this](DeviceThread* thread) {
+    if (!reached(thread->flag, thread->at_least)) return false;
+    make_ready(*thread);
+    return true;
+  });
+  if (found->second.empty()) waiting_.erase(found);
+}
+
+/// Looks at every waiting thread's flag: plain stores and wide atomics raise flags without telling wake(). In the order
+/// of launches, not of addresses, which differ from run to run.
+bool Scheduler::wake_satisfied() {
+  bool any = false;
+  for (const auto& grid : grids_) {
+    for (Block& block : grid->blocks) {
+      for (DeviceThread& thread : grid->threads_of(block)) {
+        if (thread.state != ThreadState::waiting || !reached(thread.flag, thread.at_least)) continue;
+        std::erase(waiting_[thread.flag], &thread);
+        make_ready(thread);
+        any = true;
+      }
+    }
+  }
+  return any;
+}
+
+void Scheduler::retire_finished(const std::function<void(Grid&)>& finished) {
+  for (Grid* grid : std::exchange(finished_, {})) {
+    const auto found = std::ranges::find(grids_, grid, &std::unique_ptr<Grid>::get);
+    const std::unique_ptr<Grid> retired = std::move(*found);
+    grids_.erase(found);
+    finished(*retired);
+  }
+}
+
+bool Scheduler::polls_in_vain() const {
+  return fruitless_ > fruitless_limit;
+}
+
+}  // namespace iris::host

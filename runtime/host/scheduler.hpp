@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "device/platform/host_abi.hpp"
+#include "runtime/host/grid.hpp"
+#include "runtime/host/stack_pool.hpp"
+
+namespace iris::host {
+
+/// Device threads that can exist at one time, of all launches of all ranks. Bounds memory: each takes 64 KiB of address
+/// space and a few KiB of memory.
+inline constexpr std::size_t max_device_threads = 262144;
+
+/// Runs the device threads of all grids as fibers on the calling thread. Whenever a thread touches something that
+/// another could see (an atomic, a flag, a block sync), any thread that can run may come next, picked by a seeded
+/// generator: the same seed and the same launches give the same order, on every machine.
+class Scheduler {
+ public:
+  enum class Outcome {
+    idle,   ///< no grid is left
+    stuck,  ///< every thread that is left waits, or polls what nobody changes
+  };
+
+  explicit Scheduler(std::uint64_t seed);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// All of its threads become ready. Throws std::runtime_error if there would be too many, or no memory for them.
+  void start(std::unique_ptr<Grid> grid);
+
+  /// Runs until nothing can run. `finished` is told of each grid whose last thread ended, just before it is destroyed,
+  /// and may start others.
+  Outcome run(const std::function<void(Grid&)>& finished);
+
+  /// Gives up all grids; their threads are never resumed.
+  void abandon();
+
+  const std::vector<std::unique_ptr<Grid>>& grids() const { return grids_; }
+
+  /// The functions that kernels call; valid on whichever thread is in run().
+  static const device::Engine& table();
+
+ private:
+  struct Calls;  // what the table's entries do, on behalf of the running thread
+
+  static void thread_body(Fiber& fiber);
+
+  std::size_t random_below(std::size_t bound);
+  DeviceThread* next_ready();
+  void make_ready(DeviceThread& thread);
+  void switch_away(DeviceThread& self);
+  void end(DeviceThread& self);
+  void bury();
+  void yield(DeviceThread& self);
+  bool sync(DeviceThread& self, bool predicate);
+  void release_block(Block& block);
+  void wait(DeviceThread& self, const device::u32* flag, device::u32 at_least, std::int32_t peer, device::Wait what);
+  void wake(const void* address);
+  bool wake_satisfied();
+  void retire_finished(const std::function<void(Grid&)>& finished);
+  bool polls_in_vain() const;
+
+  StackPool stacks_;
+  std::size_t live_threads_ = 0;
+  std::uint64_t random_state_;
+  std::vector<std::unique_ptr<Grid>> grids_;
+  std::vector<DeviceThread*> ready_;
+  std::unordered_map<const void*, std::vector<DeviceThread*>> waiting_;
+  std::vector<Grid*> finished_;
+  DeviceThread* running_ = nullptr;
+  DeviceThread* departed_ = nullptr;  // ended; its stack is recycled by whoever runs next
+  std::uint64_t fruitless_ = 0;       // atomic accesses since anything last changed
+  Fiber main_;
+};
+
+}  // namespace iris::host

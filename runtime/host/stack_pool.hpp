@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace iris::host {
+
+/// Stacks for fibers, mapped in slabs and kept for reuse. The first `guarded` stacks have an inaccessible page below
+/// them, so that an overflow stops the process at once rather than corrupting a neighbour; more would exhaust the
+/// kernel's limit on mappings (65530 by default, two for each guarded stack).
+class StackPool {
+ public:
+  static constexpr std::size_t stack_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t guarded = 16384;
+
+  StackPool() = default;
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  /// Makes sure that this many stacks exist. Throws std::runtime_error when memory is exhausted.
+  void reserve(std::size_t stacks);
+  /// The lowest usable address of a stack of usable_bytes. One must be left of those reserved.
+  char* take();
+  void give_back(char* stack);
+
+  static std::size_t usable_bytes();
+
+ private:
+  void map_slab();
+
+  std::vector<void*> slabs_;
+  std::vector<char*> free_;
+};
+
+}  // namespace iris::host
