@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace iris {
+
+/// A shared library, opened with dlopen for this object only (nothing of it becomes visible to others) and closed with
+/// it. Empty after a move.
+class DynamicLibrary {
+ public:
+  /// Opens the first of `names` that can be opened; each is a path, or a bare name that the loader searches for. Throws
+  /// std::runtime_error with the loader's reason for the first of them that exists, else for the last.
+  static DynamicLibrary open_first(std::span<const std::string> names);
+
+  DynamicLibrary(DynamicLibrary&& other) noexcept;
+  DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
+  ~DynamicLibrary();
+
+  /// As it was given to open_first.
+  const std::string& name() const { return name_; }
+
+  /// nullptr if the library does not export it.
+  void* find(const char* symbol) const;
+
+  /// Throws std::runtime_error naming the library and the symbol if it does not export it.
+  template <typename Pointer>
+  void bind(Pointer*& function, const char* symbol) const {
+    function = reinterpret_cast<Pointer*>(get(symbol));
+  }
+
+ private:
+  DynamicLibrary(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+  void* get(const char* symbol) const;
+
+  void* handle_ = nullptr;
+  std::string name_;
+};
+
+/// Folder of the program or library that contains this code, without a slash at the end; empty if the loader cannot
+/// tell.
+std::string own_folder();
+
+}  // namespace iris
