@@ -91,7 +91,7 @@ struct Api {
   std::string (*architecture)(const Api& api, int device) = nullptr;
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
-  std::shared_ptr<const DynamicLibrary> library = {};  ///< keeps the functions where they are
+  std::shared_ptr<const DynamicLibrary> library;  ///< keeps the functions where they are
 };
 
 /// Either a library or the sentence that says why there is none and what brings it.

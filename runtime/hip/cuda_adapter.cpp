@@ -73,7 +73,7 @@ Error device_enable_peer_access(int peer, unsigned flags) {
 Error malloc_with_flags(void** memory, std::size_t bytes, unsigned) {
   cuda::Address allocated = 0;
   const Error error = driver().cuMemAlloc_v2(&allocated, bytes);
-  *memory = reinterpret_cast<void*>(allocated);
+  *memory = reinterpret_cast<void*>(allocated);  // NOLINT(performance-no-int-to-ptr): CUdeviceptr is an integer
   return error;
 }
 

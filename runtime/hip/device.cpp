@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
@@ -56,7 +57,7 @@ void Caller::check(Error error, std::string_view function, const std::string& de
   if (!detail.empty()) sentence += " (" + detail + ")";
   sentence += " failed on rank " + std::to_string(rank) + ", device " + std::to_string(device) + ": ";
   sentence += std::string(api->call.hipGetErrorName(error)) + ", " + api->call.hipGetErrorString(error);
-  throw HipError(std::move(sentence), error);
+  throw std::runtime_error(sentence);
 }
 
 HipDevice::HipDevice(const Api& api, int rank, int index, const irisgen::Target& target)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "runtime/device.hpp"
@@ -8,23 +7,14 @@
 
 namespace iris::hip {
 
-/// A call of the table that failed. The sentence names the call, the rank, the device, the error and its text.
-class HipError : public std::runtime_error {
- public:
-  HipError(std::string sentence, Error error) : std::runtime_error(std::move(sentence)), error_(error) {}
-  Error error() const { return error_; }
-
- private:
-  Error error_;
-};
-
 /// Who makes a call, for the sentence of its failure.
 struct Caller {
   const Api* api = nullptr;
   int rank = 0;
   int device = 0;
 
-  /// Throws HipError unless `error` is success. `detail` is appended in parentheses: a size, a kernel's name.
+  /// Throws std::runtime_error unless `error` is success: the call, `detail` (a size, a kernel's name) in parentheses,
+  /// rank, device, the error's name and text.
   void check(Error error, std::string_view function, const std::string& detail = {}) const;
 };
 

@@ -10,15 +10,18 @@ namespace iris {
 namespace hip {
 namespace {
 
+[[noreturn]] void refuse_unlike(const std::string& first, int device, const std::string& other) {
+  std::string sentence = "the GPUs of one world must be alike: device 0 is " + first;
+  sentence += ", device " + std::to_string(device) + " is " + other;
+  throw std::runtime_error(sentence + "; choose equal ones with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES");
+}
+
 /// The target that all devices of a group share: a kernel is compiled for one.
 const irisgen::Target& common_target(const Api& api, int devices) {
   const std::string first = api.architecture(api, 0);
   for (int device = 1; device < devices; ++device) {
     const std::string other = api.architecture(api, device);
-    if (other != first)
-      throw std::runtime_error("the GPUs of one world must be alike: device 0 is " + first + ", device " +
-                               std::to_string(device) + " is " + other +
-                               "; choose equal ones with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES");
+    if (other != first) refuse_unlike(first, device, other);
   }
   const irisgen::Target* target = irisgen::find_target(first);
   if (!target)

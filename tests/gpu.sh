@@ -1,0 +1,131 @@
+#!/bin/bash
+# The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
+# program and the GPU tests in a temporary folder, then runs the matrix, both examples, the measurements and, where
+# compute-sanitizer is installed, memcheck on one kernel of each pattern.
+#
+#   tests/gpu.sh OUT_DIR
+#
+# Logs and summary.txt go to OUT_DIR. Exit status: 0 if every step passed, 1 if one failed, 2 for wrong usage.
+set -uo pipefail
+[ $# -eq 1 ] || { echo "usage: tests/gpu.sh OUT_DIR" >&2; exit 2; }
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.." || exit 2
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+# Ranks that share a GPU wait for one another inside their kernels, so each needs a hardware queue of its own.
+export CUDA_DEVICE_MAX_CONNECTIONS=32 GPU_MAX_HW_QUEUES=16
+
+failed=0
+: >"$out/summary.txt"
+say() { echo "$*" | tee -a "$out/summary.txt"; }
+
+# step NAME SECONDS COMMAND…: runs it with a time limit; output to NAME.log, one line to the summary.
+step() {
+  local name=$1 limit=$2 start=$SECONDS status
+  shift 2
+  timeout --kill-after=10 "$limit" "$@" >>"$out/$name.log" 2>&1
+  status=$?
+  if [ "$status" -eq 0 ]; then
+    say "ok      $name ($((SECONDS - start)) s)"
+  else
+    failed=1
+    local why="exit status $status"
+    [ "$status" -eq 124 ] && why="stopped after $limit s"
+    say "FAILED  $name: $why ($((SECONDS - start)) s)"
+    tail -n 40 "$out/$name.log" | sed "s/^/        /"
+  fi
+  return "$status"
+}
+
+# spec WORLD: one kernel of each pattern, and of each variant of all_reduce, small enough for memcheck.
+spec() {
+  echo "irisgen: 1"
+  echo "kernels:"
+  for variant in one_shot two_shot ring; do
+    echo "  - {name: all_reduce_$variant, pattern: all_reduce, variant: $variant, dtype: f32, world: $1, shape: {n: 8191}}"
+  done
+  for pattern in all_gather reduce_scatter all_to_all broadcast; do
+    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {n: 8191}}"
+  done
+  for pattern in all_gather_matmul matmul_reduce_scatter; do
+    echo "  - {name: $pattern, pattern: $pattern, dtype: f16, world: $1, shape: {m: $((37 * $1)), n: 45, k: 53}}"
+  done
+}
+
+# bench_spec WORLD: what is measured; bench sweeps the collectives' sizes and takes the fused kernels at their shape.
+bench_spec() {
+  echo "irisgen: 1"
+  echo "kernels:"
+  for variant in one_shot two_shot ring; do
+    echo "  - {name: all_reduce_$variant, pattern: all_reduce, variant: $variant, dtype: bf16, world: $1, shape: {n: dynamic}}"
+  done
+  for pattern in all_gather reduce_scatter all_to_all broadcast; do
+    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {n: dynamic}}"
+  done
+  for pattern in all_gather_matmul matmul_reduce_scatter; do
+    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {m: 4096, n: 1024, k: 1024}}"
+  done
+}
+
+names_of() { sed -n 's/.*{name: \([a-z_]*\),.*/\1/p' "$1"; }
+
+configure_and_build() {
+  local host=OFF generator=()
+  [ -e /usr/include/boost/context/fiber.hpp ] && host=ON
+  command -v ninja >/dev/null && generator=(-G Ninja)
+  cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
+    -DIRISGEN_CLANG=OFF -DIRISGEN_HOST=$host -DIRISGEN_TESTS=ON &&
+    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test hip_api_test
+}
+
+run_examples() {
+  "$irisgen" run examples/01_gradient_sum/spec.yaml --target "$target" \
+    --input 'input=examples/data/gradient_rank{rank}.npy' &&
+    "$irisgen" run examples/02_layer/spec.yaml --target "$target" \
+      --input 'a=examples/data/activation_rank{rank}.npy' --input 'b=examples/data/weight_rank{rank}.npy'
+}
+
+memcheck() {
+  local name status=0
+  for name in $(names_of "$work/spec.yaml"); do
+    echo "== $name"
+    compute-sanitizer --tool memcheck --error-exitcode 9 \
+      "$irisgen" run "$work/spec.yaml" --kernel "$name" --target "$target" || status=1
+  done
+  return $status
+}
+
+export -f configure_and_build run_examples memcheck names_of
+export work
+
+command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
+step build 280 bash -c configure_and_build || exit 1
+export irisgen="$work/build/bin/irisgen"
+gpu_matrix=$(find "$work/build" -name gpu_matrix_test -type f)
+hip_api=$(find "$work/build" -name hip_api_test -type f)
+
+"$irisgen" doctor >"$out/doctor.log" 2>&1
+gpus=$("$irisgen" doctor --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))')
+target=$("$irisgen" doctor --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["gpus"][0]["target"])')
+export target
+[ "${gpus:-0}" -ge 1 ] || { say "FAILED  no GPU: see doctor.log"; cat "$out/doctor.log"; exit 1; }
+say "        $gpus GPUs of target $target"
+spec "$gpus" >"$work/spec.yaml"
+bench_spec "$gpus" >"$work/bench.yaml"
+
+step table 60 "$hip_api"
+step examples 60 bash -c run_examples
+step matrix 280 "$gpu_matrix" --gtest_brief=1
+grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | tee -a "$out/summary.txt"
+step bench 100 "$irisgen" bench "$work/bench.yaml" --target "$target"
+if command -v compute-sanitizer >/dev/null; then
+  step memcheck 150 bash -c memcheck
+  grep -cE 'ERROR SUMMARY: 0 errors' "$out/memcheck.log" | sed 's/$/ kernels without a memcheck error/' | tee -a "$out/summary.txt"
+else
+  say "skipped memcheck: compute-sanitizer is not installed"
+fi
+say "$([ $failed -eq 0 ] && echo 'all steps passed' || echo 'some steps failed') in $SECONDS s"
+exit $failed
