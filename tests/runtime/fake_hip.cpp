@@ -44,6 +44,7 @@ int drop_handle(void* handle, int& live) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are HIP's
 extern "C" {
 
 FakeHip* fake_hip_state() {
@@ -171,3 +172,4 @@ const char* hipGetErrorString(int error) {
   return error == 719 ? "unspecified launch failure" : "other";
 }
 }
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,110 @@
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/hip/api.hpp"
+#include "runtime/hip/devices.hpp"
+#include "tests/runtime/fake_cuda.hpp"
+
+namespace iris::hip {
+namespace {
+
+class CudaAdapter : public testing::Test {
+ protected:
+  void SetUp() override {
+    void* library = dlopen(IRISGEN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    fake_ = reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda_state"))();
+    *fake_ = {};
+    loaded_ = load_cuda(IRISGEN_FAKE_CUDA);
+    ASSERT_TRUE(loaded_) << loaded_.missing;
+  }
+
+  FakeCuda* fake_ = nullptr;
+  LoadedApi loaded_;
+};
+
+TEST_F(CudaAdapter, LibraryIsDescribedByVersionAndName) {
+  EXPECT_EQ(loaded_.api.description, std::string("CUDA 13.1 (") + IRISGEN_FAKE_CUDA + ")");
+}
+
+TEST_F(CudaAdapter, HopperIsNamedForItsOwnInstructionsAndOthersPlainly) {
+  EXPECT_EQ(loaded_.api.architecture(loaded_.api, 0), "sm_90a");
+  fake_->major = 8;
+  fake_->minor = 6;
+  EXPECT_EQ(loaded_.api.architecture(loaded_.api, 0), "sm_86");
+}
+
+TEST_F(CudaAdapter, SurveyTellsOfEveryDevice) {
+  const DeviceSurvey found = survey(loaded_);
+  ASSERT_EQ(found.gpus.size(), 2U);
+  EXPECT_EQ(found.gpus[1].description, "Fake H200");
+  EXPECT_EQ(found.gpus[1].target, "sm_90a");
+  EXPECT_EQ(found.gpus[1].compute_units, 132);
+  EXPECT_EQ(found.gpus[1].memory_bytes, std::uint64_t{141} << 30);
+}
+
+TEST_F(CudaAdapter, EachDevicesPrimaryContextIsRetainedOnce) {
+  const DeviceGroup group = open_devices(loaded_.api, 8);
+  EXPECT_EQ(fake_->retained_contexts, 2);
+  EXPECT_EQ(fake_->peer_of_last_enable, 0);
+}
+
+TEST_F(CudaAdapter, CallWithoutAContextIsASentence) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  std::string sentence;
+  std::thread([&] {
+    try {
+      group.devices[0]->synchronize();
+    } catch (const std::exception& error) {
+      sentence = error.what();
+    }
+  }).join();
+  EXPECT_EQ(sentence,
+            "hipStreamSynchronize failed on rank 0, device 0: CUDA_ERROR_INVALID_CONTEXT, invalid device context");
+}
+
+TEST_F(CudaAdapter, MemoryComesZeroedMovesAndMayBeReleasedByAnyThread) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  auto* const memory = static_cast<char*>(device.allocate(64));
+  auto* const host = static_cast<char*>(device.allocate_host(64));
+  EXPECT_TRUE(std::all_of(memory, memory + 64, [](char c) { return c == 0; }));
+  EXPECT_TRUE(std::all_of(host, host + 64, [](char c) { return c == 0; }));
+  device.fill(host, 0x5a, 64);
+  device.copy(memory, host, 64);
+  EXPECT_TRUE(std::all_of(memory, memory + 64, [](char c) { return c == 0x5a; }));
+  std::thread([&] {
+    device.release(memory);
+    device.release_host(host);
+  }).join();
+  EXPECT_EQ(fake_->live_allocations, 0);
+}
+
+TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
+  const DeviceGroup group = open_devices(loaded_.api, 2);
+  Device& device = *group.devices[1];
+  device.bind();
+  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
+  const std::unique_ptr<Module> module = device.load(code);
+  const Function& function = module->function("kernel");
+  EXPECT_EQ(fake_->loaded_functions, 1);
+  EXPECT_EQ(device.resident_blocks(function, 128), 2 * 132);
+  device.launch(function, {.name = "kernel", .blocks = 1, .threads = 32}, {});
+  EXPECT_EQ(fake_->device_of_last_launch, 1);
+}
+
+TEST_F(CudaAdapter, EventsMeasure) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  void* const start = device.record_event(nullptr);
+  void* const stop = device.record_event(nullptr);
+  EXPECT_DOUBLE_EQ(device.milliseconds(start, stop), 2.5);
+  device.destroy_event(start);
+  device.destroy_event(stop);
+}
+
+}  // namespace
+}  // namespace iris::hip

@@ -1,0 +1,196 @@
+// The shared library of fake_cuda.hpp: every function of iris::hip::cuda::Driver, over host memory.
+
+#include "tests/runtime/fake_cuda.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using Address = unsigned long long;
+
+constexpr int ok = 0;
+constexpr int invalid_value = 1;
+constexpr int not_initialized = 3;
+constexpr int invalid_context = 201;
+
+/// A context is a pointer into this array, at its device.
+char contexts[2];
+bool initialized = false;
+thread_local char* current = nullptr;
+
+FakeCuda& state() {
+  return *fake_cuda_state();
+}
+
+int device_of(const void* context) {
+  return static_cast<int>(static_cast<const char*>(context) - contexts);
+}
+
+int with_context() {
+  return current ? ok : invalid_context;
+}
+
+void* pointer(Address address) {
+  void* result = nullptr;
+  std::memcpy(&result, &address, sizeof result);
+  return result;
+}
+
+/// Fresh memory is dirty, so that a test sees whether it was cleared.
+void* dirty(std::size_t bytes) {
+  ++state().live_allocations;
+  return std::memset(std::malloc(bytes), 0xab, bytes);
+}
+
+int drop(void* memory) {
+  std::free(memory);
+  --state().live_allocations;
+  return with_context();
+}
+
+int make_handle(void** handle) {
+  static char any;
+  *handle = &any;
+  return with_context();
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
+extern "C" {
+
+FakeCuda* fake_cuda_state() {
+  static FakeCuda instance;
+  return &instance;
+}
+
+int cuInit(unsigned) {
+  initialized = true;
+  return ok;
+}
+int cuDriverGetVersion(int* version) {
+  *version = 13010;
+  return ok;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 2;
+  return initialized ? ok : not_initialized;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, "Fake H200", static_cast<std::size_t>(bytes));
+  return ok;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  *bytes = std::size_t{141} << 30;
+  return ok;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  if (attribute == 16) *value = 132;
+  if (attribute == 75) *value = state().major;
+  if (attribute == 76) *value = state().minor;
+  return attribute == 16 || attribute == 75 || attribute == 76 ? ok : invalid_value;
+}
+int cuDeviceCanAccessPeer(int* can, int, int) {
+  *can = 1;
+  return ok;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &contexts[device];
+  ++state().retained_contexts;
+  return ok;
+}
+int cuCtxSetCurrent(void* context) {
+  current = static_cast<char*>(context);
+  return ok;
+}
+int cuCtxEnablePeerAccess(void* peer_context, unsigned) {
+  state().peer_of_last_enable = device_of(peer_context);
+  return with_context();
+}
+
+int cuMemAlloc_v2(Address* memory, std::size_t bytes) {
+  void* const allocated = dirty(bytes);
+  std::memcpy(memory, &allocated, sizeof allocated);
+  return with_context();
+}
+int cuMemFree_v2(Address memory) {
+  return drop(pointer(memory));
+}
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  if (flags != 3) return invalid_value;  // portable and mapped
+  *memory = dirty(bytes);
+  return with_context();
+}
+int cuMemFreeHost(void* memory) {
+  return drop(memory);
+}
+int cuMemcpyAsync(Address destination, Address source, std::size_t bytes, void*) {
+  std::memcpy(pointer(destination), pointer(source), bytes);
+  return with_context();
+}
+int cuMemsetD8Async(Address destination, unsigned char value, std::size_t bytes, void*) {
+  std::memset(pointer(destination), value, bytes);
+  return with_context();
+}
+
+int cuStreamCreate(void** stream, unsigned) {
+  return make_handle(stream);
+}
+int cuStreamDestroy_v2(void*) {
+  return with_context();
+}
+int cuStreamSynchronize(void*) {
+  return with_context();
+}
+int cuEventCreate(void** event, unsigned) {
+  return make_handle(event);
+}
+int cuEventRecord(void*, void*) {
+  return with_context();
+}
+int cuEventSynchronize(void*) {
+  return with_context();
+}
+int cuEventElapsedTime(float* milliseconds, void*, void*) {
+  *milliseconds = 2.5F;
+  return with_context();
+}
+int cuEventDestroy_v2(void*) {
+  return with_context();
+}
+
+int cuModuleLoadData(void** module, const void*) {
+  return make_handle(module);
+}
+int cuModuleUnload(void*) {
+  return with_context();
+}
+int cuModuleGetFunction(void** function, void*, const char*) {
+  return make_handle(function);
+}
+int cuFuncLoad(void*) {
+  ++state().loaded_functions;
+  return with_context();
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) {
+  *blocks = 2;
+  return with_context();
+}
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream, void**,
+                   void**) {
+  state().device_of_last_launch = device_of(current);
+  return stream ? with_context() : invalid_value;
+}
+
+int cuGetErrorName(int error, const char** name) {
+  *name = error == invalid_context ? "CUDA_ERROR_INVALID_CONTEXT" : nullptr;
+  return *name ? ok : invalid_value;
+}
+int cuGetErrorString(int error, const char** text) {
+  *text = error == invalid_context ? "invalid device context" : nullptr;
+  return *text ? ok : invalid_value;
+}
+}
+// NOLINTEND(readability-identifier-naming)

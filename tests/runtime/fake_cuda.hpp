@@ -1,0 +1,15 @@
+#pragma once
+
+/// A libcuda for tests: two devices of host memory. Like the driver, it refuses calls of a thread that has no current
+/// context. The test reaches its state through `fake_cuda_state`.
+struct FakeCuda {
+  int major = 9;
+  int minor = 0;
+  int retained_contexts = 0;
+  int live_allocations = 0;
+  int loaded_functions = 0;  ///< by cuFuncLoad
+  int peer_of_last_enable = -1;
+  int device_of_last_launch = -1;
+};
+
+extern "C" FakeCuda* fake_cuda_state();
