@@ -1,6 +1,7 @@
 #include "runtime/dynamic_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -34,6 +35,21 @@ DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
 
 DynamicLibrary::~DynamicLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
+}
+
+std::string DynamicLibrary::path() const {
+  const link_map* map = nullptr;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return name_;
+  std::error_code error;
+  const auto resolved = std::filesystem::canonical(map->l_name, error);
+  return error ? name_ : resolved.string();
+}
+
+std::string DynamicLibrary::version() const {
+  const std::string file = std::filesystem::path(path()).filename().string();
+  const std::string mark = ".so.";
+  const auto found = file.find(mark);
+  return found == std::string::npos ? file : file.substr(found + mark.size());
 }
 
 void* DynamicLibrary::find(const char* symbol) const {

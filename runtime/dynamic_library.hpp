@@ -21,6 +21,12 @@ class DynamicLibrary {
   /// As it was given to open_first.
   const std::string& name() const { return name_; }
 
+  /// The file that was opened, links resolved.
+  std::string path() const;
+
+  /// 5.2.21153 of libamdhip64.so.5.2.21153; the whole file name where it has no number.
+  std::string version() const;
+
   /// nullptr if the library does not export it.
   void* find(const char* symbol) const;
 

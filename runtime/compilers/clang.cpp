@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "runtime/compilers/containment.hpp"
 #include "runtime/compilers/table.hpp"
 #include "runtime/dynamic_library.hpp"
 
@@ -48,6 +49,7 @@ class Clang : public Compiler {
     const std::string target(request.target->name);
     const clang_library::Request passed = {request.name.c_str(), request.source.c_str(), request.symbol.c_str(),
                                            target.c_str()};
+    const SignalHandlers handlers;
     const std::unique_ptr<Outcome, void (*)(Outcome*)> outcome(interface_->compile(&passed), interface_->release);
     if (outcome == nullptr) throw CompileError(request.name + ": error: out of memory");
     if (!outcome->ok) throw CompileError(outcome->message);

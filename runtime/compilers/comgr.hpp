@@ -21,6 +21,8 @@ class Comgr {
   ~Comgr();
   Comgr(Comgr&&) noexcept;
 
+  std::string version() const { return library_.version(); }
+
   /// gfx90a, gfx1030, …, without features.
   std::vector<std::string> targets() const;
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "runtime/compilers/comgr.hpp"
+#include "runtime/compilers/containment.hpp"
 #include "runtime/compilers/table.hpp"
 #include "runtime/dynamic_library.hpp"
 
@@ -16,7 +17,6 @@ using Program = void*;
 /// The functions of hiprtc that we use, as hip/hiprtc.h declares them since HIP 4.2.
 struct HiprtcFunctions {
   const char* (*error_string)(int);
-  int (*version)(int*, int*);
   int (*create)(Program*, const char*, const char*, int, const char**, const char**);
   int (*destroy)(Program*);
   int (*compile)(Program, int, const char**);
@@ -27,7 +27,6 @@ struct HiprtcFunctions {
 
   explicit HiprtcFunctions(const DynamicLibrary& library) {
     library.bind(error_string, "hiprtcGetErrorString");
-    library.bind(version, "hiprtcVersion");
     library.bind(create, "hiprtcCreateProgram");
     library.bind(destroy, "hiprtcDestroyProgram");
     library.bind(compile, "hiprtcCompileProgram");
@@ -55,12 +54,8 @@ class Hiprtc : public Compiler {
 
   std::string_view name() const override { return "hiprtc"; }
 
-  std::string version() const override {
-    int major = 0;
-    int minor = 0;
-    check(functions_.version(&major, &minor), "hiprtcVersion");
-    return std::to_string(major) + "." + std::to_string(minor);
-  }
+  // hiprtcVersion says 9.0 whatever the release; the files' names tell.
+  std::string version() const override { return library_.version() + " (comgr " + comgr_.version() + ")"; }
 
   std::vector<std::string> targets() const override { return targets_; }
 
@@ -76,19 +71,10 @@ class Hiprtc : public Compiler {
                          std::string(request.target->name) + "'");
     }
     const std::lock_guard lock(mutex_);
-    const auto program = create(request);
-    const std::vector<std::string> options = option_list(*request.target);
-    std::vector<const char*> pointers;
-    for (const std::string& option : options) pointers.push_back(option.c_str());
-    const int status = functions_.compile(program.get(), static_cast<int>(pointers.size()), pointers.data());
-    if (status != hiprtc_success) {
-      const std::string log = log_of(program.get());
-      throw CompileError(log.empty() ? request.name + ": error: " + functions_.error_string(status) : log);
-    }
     CodeObject code;
+    containment_.run(request.name, [&] { code.bytes = compile_to_bytes(request); });
     code.target = request.target->name;
     code.compiler = "hiprtc " + version();
-    code.bytes = code_of(program.get());
     code.resources = comgr_.resources(code.bytes, request.symbol);
     return code;
   }
@@ -98,10 +84,23 @@ class Hiprtc : public Compiler {
     if (status != hiprtc_success) throw CompileError(std::string(call) + ": " + functions_.error_string(status));
   }
 
+  std::vector<std::byte> compile_to_bytes(const CompileRequest& request) const {
+    const auto program = create(request);
+    const std::vector<std::string> options = option_list(*request.target);
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    const int status = functions_.compile(program.get(), static_cast<int>(pointers.size()), pointers.data());
+    if (status == hiprtc_success) return code_of(program.get());
+    const std::string log = log_of(program.get());
+    throw CompileError(log.empty() ? request.name + ": error: " + functions_.error_string(status) : log);
+  }
+
   using ProgramHandle = std::unique_ptr<void, std::function<void(Program)>>;
   ProgramHandle create(const CompileRequest& request) const {
     Program program = nullptr;
-    check(functions_.create(&program, request.source.c_str(), request.name.c_str(), 0, nullptr, nullptr),
+    // hiprtc 5 gives the source a name of its own in messages.
+    const std::string source = "#line 1 \"" + request.name + "\"\n" + request.source;
+    check(functions_.create(&program, source.c_str(), request.name.c_str(), 0, nullptr, nullptr),
           "hiprtcCreateProgram");
     return {program, [this](Program handle) { functions_.destroy(&handle); }};
   }
@@ -126,6 +125,7 @@ class Hiprtc : public Compiler {
   HiprtcFunctions functions_;
   Comgr comgr_;
   std::vector<std::string> targets_;
+  Containment containment_{"hiprtc"};
   mutable std::mutex mutex_;  // hiprtc's own state is global
 };
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/compilers/containment.hpp"
 #include "runtime/compilers/nvrtc_log.hpp"
 #include "runtime/compilers/table.hpp"
 #include "runtime/dynamic_library.hpp"
@@ -89,8 +90,21 @@ class Nvrtc : public Compiler {
   }
 
   CodeObject compile(const CompileRequest& request) const override {
+    CodeObject code;
+    containment_.run(request.name, [&] { compile_into(code, request); });
+    code.target = request.target->name;
+    code.compiler = "nvrtc " + version();
+    return code;
+  }
+
+ private:
+  void check(int status, const char* call) const {
+    if (status != nvrtc_success) throw CompileError(std::string(call) + ": " + functions_.error_string(status));
+  }
+
+  void compile_into(CodeObject& code, const CompileRequest& request) const {
     const auto program = create(request);
-    std::vector<std::string> options = option_list(*request.target);
+    const std::vector<std::string> options = option_list(*request.target);
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int status = functions_.compile(program.get(), static_cast<int>(pointers.size()), pointers.data());
@@ -99,17 +113,8 @@ class Nvrtc : public Compiler {
       const std::string text = log.empty() ? request.name + ": error: " + functions_.error_string(status) : log;
       throw CompileError(with_places(text, request.name));
     }
-    CodeObject code;
-    code.target = request.target->name;
-    code.compiler = "nvrtc " + version();
     code.bytes = cubin_of(program.get());
     code.resources = resources_of(log, request.symbol);
-    return code;
-  }
-
- private:
-  void check(int status, const char* call) const {
-    if (status != nvrtc_success) throw CompileError(std::string(call) + ": " + functions_.error_string(status));
   }
 
   using ProgramHandle = std::unique_ptr<void, std::function<void(Program)>>;
@@ -139,6 +144,7 @@ class Nvrtc : public Compiler {
   DynamicLibrary library_;
   NvrtcFunctions functions_;
   std::vector<std::string> targets_;
+  Containment containment_{"nvrtc"};
 };
 
 std::vector<std::string> candidates() {
