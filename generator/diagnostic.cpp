@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "generator/unicode.hpp"
 
@@ -129,13 +130,16 @@ bool Report::full() const {
 }
 
 std::string Report::render(bool color) const {
-  std::vector<Diagnostic> sorted = diagnostics_;
-  std::ranges::stable_sort(sorted, {}, &Diagnostic::where);
+  std::vector<const Diagnostic*> sorted;
+  sorted.reserve(diagnostics_.size());
+  for (const Diagnostic& diagnostic : diagnostics_) sorted.push_back(&diagnostic);
+  // Errors of one place stay in the order in which they were found.
+  std::ranges::sort(sorted, {}, [](const Diagnostic* diagnostic) { return std::pair(diagnostic->where, diagnostic); });
   Lines lines(text_);
   std::string text;
   for (std::size_t i = 0; i < std::min(max_shown, sorted.size()); ++i) {
     if (i > 0) text += "\n";
-    text += render_one(file_, sorted[i], lines, color ? ansi_style : no_style);
+    text += render_one(file_, *sorted[i], lines, color ? ansi_style : no_style);
   }
   if (count_ > max_shown) text += "\nand " + std::to_string(count_ - max_shown) + " more errors";
   return text;

@@ -17,12 +17,43 @@
 namespace irisgen {
 namespace {
 
+constexpr std::string_view alias_error = "aliases are not part of the language; write the value out";
+
+// yaml-cpp's messages, by how they start, as sentences with a remedy.
+std::string sentence(const std::string& message) {
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array rows = {
+      Row{"the referenced anchor", alias_error},
+      Row{"illegal tab", "a tab in the indentation; indent with spaces"},
+      Row{"end of map flow", "a '{' is not closed, or misses a ',' or a closing quote; add it"},
+      Row{"end of sequence flow", "a '[' is not closed, or misses a ',' or a closing quote; add it"},
+      Row{"end of map", "this line does not fit the map above; check its indentation and that it is 'key: value'"},
+      Row{"end of sequence", "this line does not fit the list above; check its indentation and the '-'"},
+      Row{"illegal EOF in scalar", "a quote is not closed; add the closing quote"},
+      Row{"illegal document indicator", "'---' or '...' inside quotes; close the quote before it"},
+      Row{"illegal flow end", "a bracket that closes nothing; remove it"},
+      Row{"illegal block entry", "a '-' where no list can start; put the list on a line of its own"},
+      Row{"illegal map key", "a key where none can stand; check the indentation"},
+      Row{"illegal map value",
+          "a second ':' on the line, or one that belongs to no key; quote the text or start a line"},
+      Row{"invalid unicode", "an escape of half a surrogate pair or of no character; write the character itself"},
+      Row{"bad character found while scanning hex", "an escape with digits that are not hexadecimal; complete it"},
+      Row{"unknown escape character", "an escape that YAML does not have; write \\\\ for a backslash"},
+      Row{"unknown token", "a character that can start no value; quote the text"},
+  };
+  for (const auto& [start, text] : rows) {
+    if (message.starts_with(start)) return std::string(text);
+  }
+  return "not valid YAML: " + message + "; check the syntax here";
+}
+
 // Thrown through yaml-cpp to end the parse after an error that leaves no tree.
 struct Stop {};
 
 // A map or list whose end has not come yet.
 struct Frame {
   Value value;
+  std::size_t offset = 0;  // in the text that yaml-cpp reads
   // Of a map: the key that waits for its value. A member that is an error of its own is parsed and dropped.
   std::optional<Member> key;
   bool drop = false;
@@ -37,8 +68,25 @@ class Builder final : public YAML::EventHandler {
   Builder(const PairsJoined& source, const Places& places, Report& report)
       : source_(source), places_(places), report_(report) {}
 
-  std::optional<Value> take() { return std::move(root_); }
-  Position place(const YAML::Mark& mark) const { return places_.at(source_.original(offset(mark))); }
+  // Nothing if the text has no document.
+  std::optional<Value> take() {
+    for (Diagnostic& error : late_) report_.error(error.where, std::move(error.message));
+    return std::move(root_);
+  }
+
+  void syntax_error(const YAML::Exception& problem) {
+    const bool at_end = offset(problem.mark) >= source_.text().size();
+    const std::string_view message = problem.msg;
+    const char bracket = message.starts_with("end of map flow")        ? '{'
+                         : message.starts_with("end of sequence flow") ? '['
+                                                                       : 0;
+    // At the end of the text the bracket that was left open says more than the end.
+    const auto open = std::find_if(frames_.rbegin(), frames_.rend(), [&](const Frame& frame) {
+      return frame.offset < source_.text().size() && source_.text()[frame.offset] == bracket;
+    });
+    const bool show_open = at_end && open != frames_.rend();
+    report_.error(show_open ? open->value.where : place(problem.mark), sentence(problem.msg));
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
@@ -72,7 +120,8 @@ class Builder final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
-    const bool sound = !refuse_anchor(mark, anchor) & !refuse_tag(mark, tag);
+    const bool anchored = refuse_anchor(mark, anchor);
+    const bool sound = !refuse_tag(mark, tag) && !anchored;
     if (awaits_key()) return start_member(place(mark), text);
     const bool plain = tag == "?";
     Scalar scalar = plain ? resolve_plain(text) : Scalar{text, ""};
@@ -92,9 +141,8 @@ class Builder final : public YAML::EventHandler {
   void OnSequenceEnd() override { end(); }
   void OnMapEnd() override { end(); }
 
-  static constexpr std::string_view alias_error = "aliases are not part of the language; write the value out";
-
  private:
+  Position place(const YAML::Mark& mark) const { return places_.at(source_.original(offset(mark))); }
   static std::size_t offset(const YAML::Mark& mark) { return static_cast<std::size_t>(std::max(0, mark.pos)); }
 
   bool awaits_key() const { return !frames_.empty() && frames_.back().value.as<Object>() && !frames_.back().key; }
@@ -121,10 +169,12 @@ class Builder final : public YAML::EventHandler {
       throw Stop();
     }
     const bool is_key = awaits_key();
-    if (is_key) report_.error(place(mark), "a key must be a word, not a list or a map; write a word");
+    // yaml-cpp takes a bracket that is never closed for a key: tell only once the syntax has turned out right.
+    if (is_key) late_.push_back({place(mark), "a key must be a word, not a list or a map; write a word"});
     if (!refuse_anchor(mark, anchor)) refuse_tag(mark, tag);
     Frame frame;
     frame.value = {std::move(content), place(mark)};
+    frame.offset = offset(mark);
     frame.is_key = is_key;
     frames_.push_back(std::move(frame));
   }
@@ -173,36 +223,9 @@ class Builder final : public YAML::EventHandler {
   Report& report_;
   std::vector<Frame> frames_;
   std::optional<Value> root_;
+  std::vector<Diagnostic> late_;
   int documents_ = 0;
 };
-
-// yaml-cpp's messages, by how they start, as sentences with a remedy.
-std::string sentence(const std::string& message) {
-  using Row = std::pair<std::string_view, std::string_view>;
-  constexpr std::array rows = {
-      Row{"the referenced anchor", Builder::alias_error},
-      Row{"illegal tab", "a tab in the indentation; indent with spaces"},
-      Row{"end of map flow", "a '{' is not closed, or a ',' is missing in it; add it"},
-      Row{"end of sequence flow", "a '[' is not closed, or a ',' is missing in it; add it"},
-      Row{"end of map", "this line does not fit the map above; check its indentation and that it is 'key: value'"},
-      Row{"end of sequence", "this line does not fit the list above; check its indentation and the '-'"},
-      Row{"illegal EOF in scalar", "a quote is not closed; add the closing quote"},
-      Row{"illegal document indicator", "'---' or '...' inside quotes; close the quote before it"},
-      Row{"illegal flow end", "a bracket that closes nothing; remove it"},
-      Row{"illegal block entry", "a '-' where no list can start; put the list on a line of its own"},
-      Row{"illegal map key", "a key where none can stand; check the indentation"},
-      Row{"illegal map value",
-          "a second ':' on the line, or one that belongs to no key; quote the text or start a line"},
-      Row{"invalid unicode", "an escape of half a surrogate pair or of no character; write the character itself"},
-      Row{"bad character found while scanning hex", "an escape with digits that are not hexadecimal; complete it"},
-      Row{"unknown escape character", "an escape that YAML does not have; write \\\\ for a backslash"},
-      Row{"unknown token", "a character that can start no value; quote the text"},
-  };
-  for (const auto& [start, text] : rows) {
-    if (message.starts_with(start)) return std::string(text);
-  }
-  return "not valid YAML: " + message + "; check the syntax here";
-}
 
 }  // namespace
 
@@ -214,14 +237,8 @@ const Value* Value::find(std::string_view key) const {
 }
 
 std::optional<Value> parse_document(std::string_view text, Report& report) {
-  if (text.size() > max_text_bytes) {
-    report.error({}, "the text has " + std::to_string(text.size()) + " bytes, more than the " +
-                         std::to_string(max_text_bytes) + " that a specification may have; split it");
-    return std::nullopt;
-  }
   const Places places(text);
   if (!check_text(text, places, report)) return std::nullopt;
-
   const PairsJoined source(text);
   std::istringstream stream(source.text());
   Builder builder(source, places, report);
@@ -232,7 +249,7 @@ std::optional<Value> parse_document(std::string_view text, Report& report) {
   } catch (const Stop&) {
     return std::nullopt;
   } catch (const YAML::Exception& problem) {
-    report.error(builder.place(problem.mark), sentence(problem.msg));
+    builder.syntax_error(problem);
     return std::nullopt;
   }
   auto root = builder.take();

@@ -152,10 +152,6 @@ class Checker {
       return fail(value, std::string(name.label) + " has " + std::to_string(array.size()) + " entries; add some, " +
                              std::to_string(*node.min_items) + " is the least");
     }
-    if (node.max_items && array.size() > *node.max_items) {
-      return fail(value, std::string(name.label) + " has " + std::to_string(array.size()) + " entries; split it, " +
-                             std::to_string(*node.max_items) + " is the most");
-    }
     if (!node.items) return;
     const std::string_view title = title_of(*node.items);
     std::set<Literal> seen;

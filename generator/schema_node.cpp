@@ -112,7 +112,6 @@ class Compiler {
           {"minLength", [](auto& node, auto& json) { node.min_length = json; }},
           {"maxLength", [](auto& node, auto& json) { node.max_length = json; }},
           {"minItems", [](auto& node, auto& json) { node.min_items = json; }},
-          {"maxItems", [](auto& node, auto& json) { node.max_items = json; }},
           {"pattern", [](auto& node, auto& json) { node.pattern.emplace(json.template get<std::string>()); }},
           {"uniqueItems", [](auto& node, auto& json) { node.unique_items = json; }},
           {"required", [](auto& node, auto& json) { node.required = json; }},

@@ -33,7 +33,7 @@ struct SchemaNode {
   std::optional<JsonType> type;
   std::vector<Literal> allowed;  ///< enum, or the single value of const
   std::optional<std::int64_t> minimum, maximum;
-  std::optional<std::size_t> min_length, max_length, min_items, max_items;
+  std::optional<std::size_t> min_length, max_length, min_items;
   std::optional<std::regex> pattern;
   std::string description;
   bool unique_items = false;

@@ -83,6 +83,17 @@ Position Places::at(std::size_t offset) const {
 }
 
 bool check_text(std::string_view text, const Places& places, Report& report) {
+  if (text.size() > max_text_bytes) {
+    report.error({}, "the text has " + std::to_string(text.size()) + " bytes, more than the " +
+                         std::to_string(max_text_bytes) + " that a specification may have; split it");
+    return false;
+  }
+  const auto marks = std::ranges::count_if(text, [](char c) { return c == ',' || c == '[' || c == '{'; });
+  if (marks > max_flow_marks) {
+    report.error({}, "the text has " + std::to_string(marks) + " commas and opening brackets, more than the " +
+                         std::to_string(max_flow_marks) + " that a specification may have; split it");
+    return false;
+  }
   for (std::size_t offset = 0; offset < text.size();) {
     const CodePoint point = decode(text, offset);
     const bool plain = point.valid && point.value >= 0x20 && point.value != 0x7F;
