@@ -16,25 +16,6 @@ namespace {
 using irisgen::Extents;
 using irisgen::Manifest;
 
-std::int64_t aligned(std::int64_t bytes) {
-  constexpr auto unit = static_cast<std::int64_t>(Heap::alignment);
-  return (bytes + unit - 1) / unit * unit;
-}
-
-/// What a kernel keeps on the symmetric heap, one part after the other.
-struct Layout {
-  std::int64_t flags = 0;  ///< bytes of each part
-  std::int64_t epochs = 0;
-  std::int64_t workspace = 0;
-  std::int64_t total() const { return flags + epochs + workspace; }
-};
-
-Layout layout_of(const Manifest& manifest, const Extents& capacity) {
-  return {.flags = aligned(manifest.flags * std::int64_t{sizeof(device::u32)}),
-          .epochs = aligned(manifest.blocks * std::int64_t{sizeof(device::Epoch)}),
-          .workspace = workspace_bytes(manifest, capacity)};
-}
-
 void check_world(const Manifest& manifest, const Context::State& context) {
   const auto ranks = static_cast<int>(context.bases.size());
   if (manifest.abi != device::abi_version) {
@@ -111,7 +92,7 @@ Kernel::State::State(Context::State& of_context, const BuiltKernel& built, const
 
 /// Collective. No peer may signal before our flags are zero, so all meet once they are.
 void Kernel::State::place_on_heap() {
-  const Layout layout = layout_of(manifest, capacity);
+  const KernelLayout layout = layout_of(manifest, capacity);
   memory = {static_cast<char*>(
                 context.allocate(static_cast<std::size_t>(layout.total()),
                                  "Kernel(" + manifest.symbol + ", " + std::to_string(layout.total()) + " bytes)")),
@@ -141,6 +122,7 @@ void Kernel::State::place_on_heap() {
 
 Kernel::State::~State() {
   try {
+    context.device.bind();  // we may be on another thread than the rank's, once World::run is over
     if (ledger.in_flight.has_value()) context.synchronize(*ledger.in_flight);
   } catch (const std::exception&) {
     if (context.deferred == nullptr) context.deferred = std::current_exception();

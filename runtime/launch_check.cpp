@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "device/abi.hpp"
+#include "runtime/heap.hpp"
+
 namespace iris {
 
 namespace {
@@ -127,6 +130,16 @@ std::int64_t workspace_bytes(const Manifest& manifest, const Extents& capacity) 
   }
   const std::int64_t bytes = manifest.workspace.fixed + *scaled;
   return (bytes + 2 * half_alignment - 1) / (2 * half_alignment) * (2 * half_alignment);
+}
+
+KernelLayout layout_of(const Manifest& manifest, const Extents& capacity) {
+  const auto aligned = [](std::int64_t bytes) {
+    constexpr auto unit = static_cast<std::int64_t>(Heap::alignment);
+    return (bytes + unit - 1) / unit * unit;
+  };
+  return {.flags = aligned(manifest.flags * std::int64_t{sizeof(device::u32)}),
+          .epochs = aligned(manifest.blocks * std::int64_t{sizeof(device::Epoch)}),
+          .workspace = workspace_bytes(manifest, capacity)};
 }
 
 void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,

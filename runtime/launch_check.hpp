@@ -22,6 +22,15 @@ void check_capacity(const irisgen::Manifest& manifest, const irisgen::Extents& e
 /// Bytes of one argument on each rank; for extents that resolve_extents has accepted.
 std::int64_t bytes_of(const irisgen::Argument& argument, const irisgen::Extents& extents);
 
+/// What a kernel keeps on the symmetric heap of each rank, one part after the other: bytes of each, multiples of 256.
+struct KernelLayout {
+  std::int64_t flags = 0;
+  std::int64_t epochs = 0;
+  std::int64_t workspace = 0;
+  std::int64_t total() const { return flags + epochs + workspace; }
+};
+KernelLayout layout_of(const irisgen::Manifest& manifest, const irisgen::Extents& capacity);
+
 /// Bytes of workspace for launches of up to these extents: two halves, each a multiple of 256 bytes.
 std::int64_t workspace_bytes(const irisgen::Manifest& manifest, const irisgen::Extents& capacity);
 

@@ -19,7 +19,7 @@ struct RandomStream {
 /// 64 random bits for one element (a counter-based generator: no state, any order).
 std::uint64_t random_bits(const RandomStream& stream, std::uint64_t index);
 
-/// One value, already rounded to `dtype`. Floats lie in [-1, 1); for prod, magnitudes lie in [0.75, 1.25), so that no
+/// One value, already rounded to `dtype`. Floats lie in [-1, 1]; for prod, magnitudes lie in [0.75, 1.25], so that no
 /// product of 16 overflows f16. i32 takes all 2^32 values: its sums and products wrap around by definition.
 double random_value(const RandomStream& stream, std::uint64_t index, irisgen::Dtype dtype, irisgen::Op op);
 

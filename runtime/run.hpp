@@ -42,7 +42,7 @@ struct RunReport {
   std::int64_t elements = 0;  ///< that were compared
   std::int64_t wrong = 0;     ///< of them, over their tolerance
   WorstElement worst;
-  /// What else was wrong: "rank 2 wrote beyond the end of 'output' (launch 0)".
+  /// What else was wrong: "memory next to 'output' of rank 2 (launch 0) was overwritten".
   std::vector<std::string> violations;
 
   std::string output;               ///< the written argument's name

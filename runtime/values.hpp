@@ -32,6 +32,7 @@ struct Comparison {
   double expected = 0;
   double error = 0;      ///< at index; NaN where exactly one of both is NaN
   double tolerance = 0;  ///< at index
+  double severity = 0;   ///< error / tolerance at index; infinite for an error where none is tolerated
   bool passed() const { return wrong == 0; }
 };
 
