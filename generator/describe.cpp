@@ -42,6 +42,8 @@ std::string describe(const Plan& plan) {
 std::string describe_shape(const Plan& plan, const Argument& argument) {
   std::string text = "(";
   for (const Argument::Dimension& dimension : argument.shape) {
+    const bool is_named = named_extents(plan.kernel).find(dimension.extent) != std::string::npos;
+    if (!is_named && dimension.factor == 1) continue;
     if (text.size() > 1) text += ", ";
     const Extent& extent = extent_of(plan.kernel, dimension.extent);
     if (!extent.dynamic) {

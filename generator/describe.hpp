@@ -10,8 +10,8 @@ namespace irisgen {
 /// `all_reduce (two_shot) of f32, sum over 8 ranks, n = 85002, for gfx942`.
 std::string describe(const Plan& plan);
 
-/// `m × n` shapes as people write them: `(8·m, n)` with the extents' names where they are dynamic, `(24, 85002)` where
-/// they are known.
+/// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
+/// without an m of 1 that nobody wrote.
 std::string describe_shape(const Plan& plan, const Argument& argument);
 
 /// The extent of that name ('m', 'n' or 'k') as the kernel's description gives it.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "generator/describe.hpp"
+#include "generator/layout.hpp"
 #include "generator/pattern.hpp"
 
 namespace irisgen {
@@ -113,8 +114,8 @@ std::string call_operator(std::span<const Plan> plans) {
   for (const char name : plan.dynamic_extents) parameters.push_back("std::int64_t " + std::string(1, name));
   parameters.emplace_back("iris::Stream stream = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(plans) +
-         "  void operator()(" + join(parameters, ", ") + ") {\n    void* const buffers[] = {" + join(buffers, ", ") +
-         "};\n    kernel_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
+         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n    void* const buffers[] = {" +
+         join(buffers, ", ") + "};\n    kernel_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
 }
 
 }  // namespace

@@ -7,13 +7,12 @@
 
 #include "generator/describe.hpp"
 #include "generator/hash.hpp"
+#include "generator/layout.hpp"
 #include "generator/pattern.hpp"
 #include "generator/resources.hpp"
 
 namespace irisgen {
 namespace {
-
-constexpr std::size_t max_line = 120;
 
 std::string_view required_resource(std::string_view path) {
   const auto text = resource(path);
@@ -86,29 +85,6 @@ class Inliner {
   std::string result_;
 };
 
-/// Parameters over as many lines as they need, each line starting at `column`.
-std::string wrap(std::string_view parameters, std::size_t column) {
-  constexpr std::string_view ending = ") {";
-  std::string text;
-  std::size_t at = column;
-  while (!parameters.empty()) {
-    const std::size_t comma = parameters.find(", ");
-    const std::string_view parameter = parameters.substr(0, comma == std::string_view::npos ? comma : comma + 1);
-    parameters.remove_prefix(std::min(parameters.size(), parameter.size() + 1));
-    const std::size_t needed = 1 + parameter.size() + (parameters.empty() ? ending.size() : 0);
-    if (!text.empty() && at + needed > max_line) {
-      text += "\n" + std::string(column, ' ');
-      at = column;
-    } else if (!text.empty()) {
-      text += " ";
-      ++at;
-    }
-    text += parameter;
-    at += parameter.size();
-  }
-  return text + std::string(ending);
-}
-
 /// A symbol is longer or shorter than the template's sample, so the entry's parameters find their lines anew.
 std::string lay_out_entry(const std::string& source, const std::string& symbol) {
   const std::size_t line = source.find("\n" + symbol + "(");
@@ -123,11 +99,14 @@ std::string lay_out_entry(const std::string& source, const std::string& symbol) 
     if (!is_space) parameters += source[at];
     if (is_space && !parameters.ends_with(' ')) parameters += ' ';
   }
-  const std::string head = "    " + symbol + "(";
-  const std::size_t longest = parameters.substr(0, parameters.find(',')).size() + 3;
-  const bool breaks_after_head = head.size() + longest > max_line;
-  return source.substr(0, line + 1) + head + (breaks_after_head ? "\n        " : "") +
-         wrap(parameters, breaks_after_head ? 8 : head.size()) + source.substr(end + 3);
+  return source.substr(0, line + 1) + lay_out_signature("    " + symbol + "(", parameters, ") {") +
+         source.substr(end + 3);
+}
+
+/// What the CPU's engine calls: one pointer to each argument.
+std::string host_entry(const std::string& symbol) {
+  return "\n// What the CPU's engine calls: one pointer to each argument.\nextern \"C\" void " + symbol +
+         "_host(void* const* arguments) {\n  iris::device::call_entry(" + symbol + ", arguments);\n}\n";
 }
 
 std::string banner(const Plan& plan) {
@@ -148,11 +127,7 @@ std::string emit_kernel(const Plan& plan, const SourceOptions& options) {
     kernel = inliner.take();
   }
   std::string source = banner(plan) + kernel;
-  if (plan.target->platform == Platform::host) {
-    source += "\n// How the CPU's engine calls the kernel: one pointer to each argument.\nextern \"C\" void " +
-              plan.symbol + "_host(void* const* arguments) { iris::device::call_entry(" + plan.symbol +
-              ", arguments); }\n";
-  }
+  if (plan.target->platform == Platform::host) source += host_entry(plan.symbol);
   return source;
 }
 
