@@ -34,8 +34,7 @@ std::string sentence(const std::string& message) {
       Row{"illegal flow end", "a bracket that closes nothing; remove it"},
       Row{"illegal block entry", "a '-' where no list can start; put the list on a line of its own"},
       Row{"illegal map key", "a key where none can stand; check the indentation"},
-      Row{"illegal map value",
-          "a second ':' on the line, or one that belongs to no key; quote the text or start a line"},
+      Row{"illegal map value", "a ':' that belongs to no key; check the indentation, quote the text or start a line"},
       Row{"invalid unicode", "an escape of half a surrogate pair or of no character; write the character itself"},
       Row{"bad character found while scanning hex", "an escape with digits that are not hexadecimal; complete it"},
       Row{"unknown escape character", "an escape that YAML does not have; write \\\\ for a backslash"},
@@ -120,6 +119,10 @@ class Builder final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    if (!quote_is_closed(offset(mark))) {
+      report_.error(place(mark), "a quote is not closed; add the closing quote");
+      throw Stop();
+    }
     const bool anchored = refuse_anchor(mark, anchor);
     const bool sound = !refuse_tag(mark, tag) && !anchored;
     if (awaits_key()) return start_member(place(mark), text);
@@ -160,6 +163,23 @@ class Builder final : public YAML::EventHandler {
     if (none) return false;
     report_.error(place(mark), "tags are not part of the language; remove it");
     return true;
+  }
+
+  // yaml-cpp 0.7 takes the end of the text for a closing quote.
+  bool quote_is_closed(std::size_t start) const {
+    const std::string& text = source_.text();
+    const char quote = start < text.size() ? text[start] : 0;
+    if (quote != '"' && quote != '\'') return true;
+    for (std::size_t i = start + 1; i < text.size(); ++i) {
+      const bool escape = quote == '"' && text[i] == '\\';
+      const bool doubled = quote == '\'' && text.compare(i, 2, "''") == 0;
+      if (escape || doubled) {
+        ++i;
+      } else if (text[i] == quote) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, decltype(Value::content) content) {

@@ -40,14 +40,14 @@ std::string shown(double number) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+// Of a value that is there.
 std::string found(const Value& value) {
   if (const auto* yes = value.as<bool>()) return *yes ? "true" : "false";
   if (const auto* number = value.as<std::int64_t>()) return std::to_string(*number);
   if (const auto* number = value.as<double>()) return shown(*number);
   if (const auto* text = value.as<std::string>()) return "the string " + quoted(*text);
   if (value.as<Array>()) return "a list";
-  if (value.as<Object>()) return "a map";
-  return "nothing";
+  return "a map";
 }
 
 // What to write instead of a value of the wrong type, where that can be told.
@@ -99,15 +99,30 @@ class Checker {
   void check_any(const SchemaNode& node, Value& value, const Name& name) {
     const auto branch = std::ranges::find_if(
         node.any_of, [&](const SchemaNode* candidate) { return accepts(irisgen::type_of(*candidate), value); });
-    if (branch == node.any_of.end()) return wrong_type(node, value, name);
+    if (branch == node.any_of.end() || is_other_word(**branch, value)) return wrong_type(node, value, name);
     check(**branch, value, name);
+  }
+
+  // A word that is not even near those that stand beside the other types.
+  static bool is_other_word(const SchemaNode& node, const Value& value) {
+    const auto* text = value.as<std::string>();
+    return text && !node.allowed.empty() && !nearest(*text, words_of(node));
+  }
+
+  static std::vector<std::string_view> words_of(const SchemaNode& node) {
+    std::vector<std::string_view> words;
+    for (const Literal& allowed : node.allowed) {
+      if (const auto* word = std::get_if<std::string>(&allowed)) words.emplace_back(*word);
+    }
+    return words;
   }
 
   void wrong_type(const SchemaNode& node, Value& value, const Name& name) {
     const auto is_integer = [](const SchemaNode* branch) { return irisgen::type_of(*branch) == JsonType::integer; };
     const bool integer_wanted = is_integer(&node) || std::ranges::any_of(node.any_of, is_integer);
-    fail(value, std::string(name.label) + " must be " + expected(node) + ", not " + found(value) +
-                    remedy(integer_wanted, value));
+    const std::string wanted = std::string(name.label) + " must be " + expected(node);
+    fail(value, value.as<Null>() ? wanted + ", but has no value"
+                                 : wanted + ", not " + found(value) + remedy(integer_wanted, value));
   }
 
   void check_allowed(const SchemaNode& node, Value& value, const Name& name) {
@@ -115,12 +130,9 @@ class Checker {
     if (literal && std::ranges::find(node.allowed, *literal) != node.allowed.end()) return;
     const auto* text = value.as<std::string>();
     if (!text) return wrong_type(node, value, name);
-    std::vector<std::string_view> words;
-    for (const Literal& allowed : node.allowed) {
-      if (const auto* word = std::get_if<std::string>(&allowed)) words.emplace_back(*word);
-    }
     const std::string context = name.context.empty() ? "" : " for " + std::string(name.context);
-    fail(value, "unknown " + std::string(name.label) + " " + quoted(*text) + context + suggestion(*text, words));
+    fail(value,
+         "unknown " + std::string(name.label) + " " + quoted(*text) + context + suggestion(*text, words_of(node)));
   }
 
   void check_range(const SchemaNode& node, std::int64_t number, Value& value, const Name& name) {
@@ -149,8 +161,9 @@ class Checker {
 
   void check_array(const SchemaNode& node, Array& array, Value& value, const Name& name) {
     if (node.min_items && array.size() < *node.min_items) {
-      return fail(value, std::string(name.label) + " has " + std::to_string(array.size()) + " entries; add some, " +
-                             std::to_string(*node.min_items) + " is the least");
+      const std::string least = std::to_string(*node.min_items);
+      return fail(value, std::string(name.label) + (array.empty() ? " is empty" : " is too short") +
+                             "; it needs at least " + least + (least == "1" ? " entry" : " entries"));
     }
     if (!node.items) return;
     const std::string_view title = title_of(*node.items);
