@@ -10,9 +10,10 @@ namespace iris::host {
 
 namespace {
 
-/// Atomic accesses in a row that may change nothing before we call it polling in vain; well under a second's worth, and
-/// more than a kernel of sensible size for this engine makes.
+/// Atomic accesses in a row, of all threads, that may change nothing before we call it polling in vain. One that
+/// repeats the thread's last access counts for more: few kernels do that but to poll, while many read arrays.
 constexpr std::uint64_t fruitless_limit = 20'000'000;
+constexpr std::uint64_t repetition_weight = 10;
 
 /// The engine's table carries no context of its own, so the thread in run() says whose it is.
 thread_local Scheduler* current = nullptr;
@@ -40,11 +41,13 @@ struct Scheduler::Calls {
   static device::u32 sync_block_and(device::u32 predicate) { return current->sync(self(), predicate != 0) ? 1 : 0; }
   static void before_atomic(const void*) { current->yield(self()); }
   static void after_atomic(const void* address, device::u32 changed) {
-    self().polled = changed != 0 ? nullptr : address;
+    DeviceThread& thread = self();
     if (changed != 0) {
+      thread.polled = nullptr;
       current->wake(address);
     } else {
-      ++current->fruitless_;
+      current->fruitless_ += thread.polled == address ? repetition_weight : 1;
+      thread.polled = address;
     }
   }
   static device::u32 wait(const device::u32* flag, device::u32 at_least, device::i32 peer, device::Wait what) {

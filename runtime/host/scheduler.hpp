@@ -75,7 +75,7 @@ class Scheduler {
   std::vector<Grid*> finished_;
   DeviceThread* running_ = nullptr;
   DeviceThread* departed_ = nullptr;  // ended; its stack is recycled by whoever runs next
-  std::uint64_t fruitless_ = 0;       // atomic accesses since anything last changed
+  std::uint64_t fruitless_ = 0;       // weighted atomic accesses since anything last changed
   Fiber main_;
 };
 

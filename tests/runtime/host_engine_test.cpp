@@ -1,0 +1,236 @@
+// The CPU engine: that kernels run, that their order is seeded, and that what can never go on is reported.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "runtime/world.hpp"
+
+namespace iris {
+namespace {
+
+using test::error_of;
+using test::host_kernel;
+
+/// The output that a kernel of 2 · 32 threads leaves on each rank, for input[i] = 1000 · rank + i · i.
+std::vector<std::vector<int>> outputs_of(const std::string& symbol, int world_size, std::int64_t n,
+                                         std::uint64_t seed = 0, int launches = 1) {
+  World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
+  const BuiltKernel built = host_kernel(symbol, world_size);
+  std::vector<std::vector<int>> outputs(static_cast<std::size_t>(world_size));
+  world.run([&](Context& context) {
+    const auto bytes = static_cast<std::size_t>(n) * sizeof(int);
+    void* input = context.allocate(bytes);
+    void* output = context.allocate(bytes);
+    std::vector<int> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1000 * context.rank() + static_cast<int>(i * i);
+    context.device().copy(input, values.data(), bytes);
+    context.device().fill(output, 0xa5, bytes);
+    Kernel kernel(context, built, {.m = {}, .n = n, .k = {}});
+    const std::array<void*, 2> buffers{input, output};
+    for (int launch = 0; launch < launches; ++launch) kernel.launch(buffers, {.m = {}, .n = n, .k = {}});
+    context.synchronize();
+    context.device().copy(values.data(), output, bytes);
+    outputs[static_cast<std::size_t>(context.rank())] = values;
+  });
+  return outputs;
+}
+
+/// The words in which a run of this kernel fails.
+std::string failure_of(const std::string& symbol) {
+  return error_of([&] { outputs_of(symbol, 3, 128); });
+}
+
+TEST(HostEngine, RunsEveryThreadOfEveryBlock) {
+  const auto outputs = outputs_of("add_index", 2, 1001);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int i = 0; i < 1001; ++i) {
+      ASSERT_EQ(outputs[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)], 1000 * rank + i * i + i);
+    }
+  }
+}
+
+TEST(HostEngine, LetsRanksMeetInLaunchAfterLaunch) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto outputs = outputs_of("sum_of_three", 3, 1001, seed, 5);
+    for (const auto& output : outputs) {
+      for (int i = 0; i < 1001; ++i) ASSERT_EQ(output[static_cast<std::size_t>(i)], 3000 + 3 * i * i);
+    }
+  }
+}
+
+TEST(HostEngine, GivesEachBlockItsOwnSharedMemory) {
+  const auto outputs = outputs_of("through_shared", 3, 64);
+  for (int rank = 0; rank < 3; ++rank) {
+    for (int i = 0; i < 64; ++i) {
+      ASSERT_EQ(outputs[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)], 100 * rank + i / 32);
+    }
+  }
+}
+
+TEST(HostEngine, SeesFlagsThatPlainStoresRaise) {
+  for (const auto& output : outputs_of("plain_store", 3, 128)) EXPECT_EQ(output[0] + output[1], 2);
+}
+
+TEST(HostEngine, RunsInAnOrderThatTheSeedDecides) {
+  const auto first = outputs_of("note_order", 3, 128, 42);
+  std::vector<int> drawn;
+  for (const auto& output : first) drawn.insert(drawn.end(), output.begin(), output.end());
+  std::ranges::sort(drawn);
+  std::vector<int> all(drawn.size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(drawn, all);
+  for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(outputs_of("note_order", 3, 128, 42), first);
+  EXPECT_NE(outputs_of("note_order", 3, 128, 43), first);
+}
+
+TEST(HostEngine, NamesWhoWaitsForWhomInADeadlock) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string failure = failure_of("missing_signal");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_NE(failure.find("deadlock: no thread of any kernel can go on"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("missing_signal, rank 0, blocks 0-1: waits for rank 1 to deliver its contribution; expected "
+                         "step 1, saw 0"),
+            std::string::npos)
+      << failure;
+  EXPECT_NE(failure.find("missing_signal, rank 2, blocks 0-1: waits for rank 1"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("rank 1 runs no kernel; it has ended"), std::string::npos) << failure;
+}
+
+TEST(HostEngine, SaysWhichStepWasSeenAndWhichAwaited) {
+  const std::string failure = failure_of("wrong_step");
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string line = "wrong_step, rank " + std::to_string(rank) + ", blocks 0-1: waits for rank " +
+                             std::to_string((rank + 2) % 3) + " to send the next piece; expected step 2, saw 1";
+    EXPECT_NE(failure.find(line), std::string::npos) << failure;
+  }
+}
+
+TEST(HostEngine, ReportsABlockSyncThatNotAllThreadsReach) {
+  const std::string failure = failure_of("divergent_sync");
+  EXPECT_NE(failure.find("divergent_sync, rank 0, blocks 0-1: stands at a block sync with 31 threads, which 1 ended "
+                         "thread will never reach"),
+            std::string::npos)
+      << failure;
+}
+
+TEST(HostEngine, ReportsPollingThatNobodyCanSatisfy) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string failure = failure_of("poll_in_vain");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_NE(failure.find("poll_in_vain, rank 0, blocks 0-1: polls memory that nobody changes (32 threads)"),
+            std::string::npos)
+      << failure;
+}
+
+TEST(HostEngine, SaysWhatTheMissingRankDoesInstead) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  const BuiltKernel built = host_kernel("sum_of_three", 3);
+  const std::string failure = error_of([&] {
+    world.run([&](Context& context) {
+      void* input = context.allocate(256);
+      void* output = context.allocate(256);
+      Kernel kernel(context, built, {.m = {}, .n = 64, .k = {}});
+      if (context.rank() == 2) return;
+      const std::array<void*, 2> buffers{input, output};
+      kernel.launch(buffers, {.m = {}, .n = 64, .k = {}});
+      context.synchronize();
+    });
+  });
+  EXPECT_NE(failure.find("rank 0: deadlock"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("waits for rank 2 to enter the collective"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("rank 2 runs no kernel; it has ended"), std::string::npos) << failure;
+}
+
+TEST(HostEngine, WorksAgainAfterADeadlock) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  for (int round = 0; round < 3; ++round) {
+    const BuiltKernel broken = host_kernel("missing_signal", 3);
+    const BuiltKernel sound = host_kernel("sum_of_three", 3);
+    std::vector<std::string> failures(3);
+    std::vector<int> sums(3);
+    world.run([&](Context& context) {
+      const auto rank = static_cast<std::size_t>(context.rank());
+      void* input = context.allocate(256);
+      void* output = context.allocate(256);
+      const std::array<void*, 2> buffers{input, output};
+      {
+        Kernel kernel(context, broken, {.m = {}, .n = 64, .k = {}});
+        kernel.launch(buffers, {.m = {}, .n = 64, .k = {}});
+        failures[rank] = error_of([&] { context.synchronize(); });
+        if (context.rank() == 1) return context.free(output), context.free(input), context.barrier();
+        const std::string again = error_of([&] { kernel.launch(buffers, {.m = {}, .n = 64, .k = {}}); });
+        EXPECT_NE(again.find("cannot be launched again"), std::string::npos) << again;
+      }
+      context.free(output);
+      context.free(input);
+      context.barrier();
+    });
+    EXPECT_EQ(failures[1], "");
+    EXPECT_NE(failures[0].find("deadlock"), std::string::npos);
+    world.run([&](Context& context) {
+      const int mine = 7 << (4 * context.rank());
+      void* input = context.allocate(4);
+      void* output = context.allocate(4);
+      context.device().copy(input, &mine, 4);
+      Kernel kernel(context, sound, {.m = {}, .n = 1, .k = {}});
+      const std::array<void*, 2> buffers{input, output};
+      kernel.launch(buffers, {.m = {}, .n = 1, .k = {}});
+      context.device().copy(&sums[static_cast<std::size_t>(context.rank())], output, 4);
+      context.free(output);
+      context.free(input);
+    });
+    EXPECT_EQ(sums, std::vector<int>(3, 0x777));
+  }
+}
+
+TEST(HostEngine, TimesAndOrdersWorkInStreams) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltKernel built = host_kernel("add_index", 1);
+  world.run([&](Context& context) {
+    Device& device = context.device();
+    void* a = context.allocate(4096);
+    void* b = context.allocate(4096);
+    Stream stream = device.create_stream();
+    device.fill(a, 0, 4096, stream);
+    Kernel kernel(context, built, {.m = {}, .n = 1024, .k = {}});
+    void* start = device.record_event(stream);
+    kernel.launch(std::array{a, b}, {.m = {}, .n = 1024, .k = {}}, stream);
+    kernel.launch(std::array{b, a}, {.m = {}, .n = 1024, .k = {}}, stream);
+    void* stop = device.record_event(stream);
+    EXPECT_GT(device.milliseconds(start, stop), 0.0);
+    std::vector<int> values(1024);
+    device.copy(values.data(), a, 4096, stream);
+    for (int i = 0; i < 1024; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 2 * i);
+    device.destroy_event(start);
+    device.destroy_event(stop);
+    device.destroy_stream(stream);
+  });
+}
+
+TEST(HostEngine, RefusesCodeThatIsNoLibrary) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  BuiltKernel built = host_kernel("add_index", 1);
+  built.code.bytes.resize(100);
+  const std::string failure = error_of(
+      [&] { world.run([&](Context& context) { const Kernel kernel(context, built, {.m = {}, .n = 1, .k = {}}); }); });
+  EXPECT_NE(failure.find("cannot load the kernel's code object for host"), std::string::npos) << failure;
+}
+
+TEST(HostEngine, NamesAnEntryThatIsNotThere) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltKernel built = host_kernel("no_such_kernel", 1);
+  const std::string failure = error_of(
+      [&] { world.run([&](Context& context) { const Kernel kernel(context, built, {.m = {}, .n = 1, .k = {}}); }); });
+  EXPECT_NE(failure.find("no entry 'no_such_kernel_host'"), std::string::npos) << failure;
+}
+
+}  // namespace
+}  // namespace iris
