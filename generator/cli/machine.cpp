@@ -15,11 +15,6 @@ std::string why_no_host() {
   }
 }
 
-/// A GPU reports sm_90; code made for its own features is sm_90a.
-bool runs(const std::string& device, std::string_view target) {
-  return target == device || target == device + "a";
-}
-
 }  // namespace
 
 Machine survey_machine() {
@@ -38,7 +33,7 @@ std::vector<std::string> compilers_of(const Machine& machine, const Target& targ
 int devices_of(const Machine& machine, const Target& target) {
   if (target.platform == Platform::host) return machine.host_missing.empty() ? 1 : 0;
   return static_cast<int>(std::count_if(machine.gpus.gpus.begin(), machine.gpus.gpus.end(),
-                                        [&](const auto& gpu) { return runs(gpu.target, target.name); }));
+                                        [&](const auto& gpu) { return gpu.target == target.name; }));
 }
 
 }  // namespace irisgen::cli

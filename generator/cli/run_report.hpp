@@ -10,8 +10,8 @@ namespace irisgen::cli {
 
 /// What one kernel's run came to, and what went before it.
 struct RunOutcome {
-  const iris::BuiltKernel& built;
-  const iris::RunReport& report;
+  iris::BuiltKernel built;
+  iris::RunReport report;
   int launches = 1;
   double build_ms = 0;  ///< source to code object, the cache included
 };

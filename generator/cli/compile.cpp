@@ -1,0 +1,179 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/cli/files.hpp"
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "generator/cli/terminal.hpp"
+#include "generator/generate.hpp"
+#include "generator/launcher.hpp"
+#include "generator/output.hpp"
+#include "runtime/jit.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct CompileOptions {
+  std::string spec;
+  fs::path folder;
+  std::vector<std::string> targets;
+  std::string compiler;
+  fs::path embed;
+  fs::path depfile;
+  bool quiet = false;
+  bool json = false;
+};
+
+constexpr const char* footer =
+    R"(Writes NAME.wWORLD.TARGET.hsaco (AMD), .cubin (NVIDIA) or .so (host) and reports what each kernel takes of a compute
+unit: registers per thread, shared memory per block, bytes spilled per thread. `irisgen generate` writes the manifests
+to launch them from. No GPU is needed.
+
+Examples:
+  irisgen compile spec.yaml --target gfx942 -o kernels
+  irisgen compile spec.yaml --target gfx90a --compiler hiprtc -o kernels
+  irisgen compile spec.yaml --target host -o kernels --embed kernels/spec.kernels.cpp
+                                     (what irisgen_generate() of the CMake package runs))";
+
+std::string_view extension_of(Platform platform) {
+  switch (platform) {
+    case Platform::amd:
+      return ".hsaco";
+    case Platform::nvidia:
+      return ".cubin";
+    case Platform::host:
+      return ".so";
+  }
+  return "";
+}
+
+/// A plan and what it was compiled to.
+struct Compiled {
+  Plan plan;
+  iris::BuiltKernel built;
+
+  std::string file() const { return plan.stem + std::string(extension_of(plan.target->platform)); }
+};
+
+std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& options) {
+  std::vector<Compiled> all;
+  Progress progress;
+  std::vector<Plan> plans = plan_all(spec, targets_named(options.targets));
+  for (Plan& plan : plans) {
+    progress.show("compiling " + std::to_string(all.size() + 1) + " of " + std::to_string(plans.size()) + ": " +
+                  plan.stem);
+    iris::BuiltKernel built = iris::build_kernel(plan, options.compiler);
+    all.push_back({std::move(plan), std::move(built)});
+  }
+  return all;
+}
+
+WriteResult write_code(const std::vector<Compiled>& all, const CompileOptions& options) {
+  std::vector<OutputFile> files;
+  for (const Compiled& compiled : all) {
+    const auto& bytes = compiled.built.code.bytes;
+    files.push_back({compiled.file(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+  }
+  return write_folder(options.folder, owner_of("compile", options.spec, options.folder), files);
+}
+
+void write_embedding(const std::vector<Compiled>& all, const fs::path& path) {
+  std::vector<EmbeddedBuild> builds;
+  for (const Compiled& compiled : all) {
+    builds.push_back({compiled.built.manifest, compiled.built.code.bytes, compiled.built.code.compiler});
+  }
+  write_file(path, emit_embedding(builds));
+}
+
+void write_depfile(const std::vector<Compiled>& all, const CompileOptions& options) {
+  std::vector<fs::path> outputs;
+  if (!options.embed.empty()) {  // the one that a build rule names
+    outputs.push_back(options.embed);
+  } else {
+    for (const Compiled& compiled : all) outputs.push_back(options.folder / compiled.file());
+  }
+  write_file(options.depfile, depfile(outputs, std::vector<fs::path>{options.spec}));
+}
+
+std::string text_of(const std::optional<int>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+
+void print_table(const std::vector<Compiled>& all, const CompileOptions& options) {
+  Table table({"file", "bytes", "registers", "scalar", "shared bytes", "spilled bytes", "compiler"});
+  for (const Compiled& compiled : all) {
+    const iris::CodeObject& code = compiled.built.code;
+    table.add({(options.folder / compiled.file()).string(), std::to_string(code.bytes.size()),
+               text_of(code.resources.registers), text_of(code.resources.scalar_registers),
+               text_of(code.resources.shared_bytes), text_of(code.resources.spill_bytes),
+               code.compiler + (code.from_cache ? " (cached)" : "")});
+  }
+  table.print(std::cout, "");
+}
+
+Json json_of(const std::optional<int>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const Compiled& compiled) {
+  const iris::CodeObject& code = compiled.built.code;
+  return {{"file", compiled.file()},
+          {"kernel", compiled.plan.kernel.name},
+          {"symbol", compiled.plan.symbol},
+          {"world", compiled.plan.world},
+          {"target", compiled.plan.target->name},
+          {"compiler", code.compiler},
+          {"from_cache", code.from_cache},
+          {"bytes", code.bytes.size()},
+          {"registers", json_of(code.resources.registers)},
+          {"scalar_registers", json_of(code.resources.scalar_registers)},
+          {"shared_bytes", json_of(code.resources.shared_bytes)},
+          {"spill_bytes", json_of(code.resources.spill_bytes)}};
+}
+
+ExitCode compile(const CompileOptions& options) {
+  targets_named(options.targets);
+  const std::vector<Compiled> all = compile_all(load_spec(options.spec), options);
+  write_code(all, options);
+  if (!options.embed.empty()) write_embedding(all, options.embed);
+  if (!options.depfile.empty()) write_depfile(all, options);
+  if (options.json) {
+    Json rows = Json::array();
+    for (const Compiled& compiled : all) rows.push_back(to_json(compiled));
+    std::cout << rows.dump(2) << '\n';
+  } else if (!options.quiet) {
+    print_table(all, options);
+  }
+  return ok;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& program, Action& action) {
+  auto options = std::make_shared<CompileOptions>();
+  CLI::App* command = program.add_subcommand("compile", "Compile every kernel to a code object");
+  command->footer(footer);
+  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
+  command->add_option("--target", options->targets, "Target to compile for (repeatable)")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--compiler", options->compiler, "clang, hiprtc or nvrtc, where several can do a target");
+  command->add_option("--embed", options->embed, "Also write a C++ source that builds the code into a program");
+  command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
+  auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
+  command->add_flag("--json", options->json, "Print the report as JSON")->excludes(quiet);
+  command->callback([options, &action] { action = [options] { return compile(*options); }; });
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,137 @@
+#include "runtime/run.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "generator/cli/run_report.hpp"
+#include "generator/cli/tensors.hpp"
+#include "generator/cli/terminal.hpp"
+#include "generator/generate.hpp"
+#include "generator/manifest.hpp"
+#include "runtime/jit.hpp"
+
+namespace irisgen::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RunCommand {
+  std::string spec;
+  std::string kernel;
+  std::string target = "host";
+  std::string compiler;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> extents;
+  int world = 0;
+  std::uint64_t seed = 0;
+  int repeat = 1;
+  bool no_verify = false;
+  bool json = false;
+};
+
+constexpr const char* footer =
+    R"(Every kernel of the specification is compiled and launched on all its ranks. Outputs are poisoned first, and every
+element of every rank is checked against a float64 reference; the largest error is shown with its place and its
+tolerance. Inputs that are not given are seeded random numbers. {rank} in a file's name is each rank's number.
+
+On `host` ranks, blocks and threads run on the CPU in an order that --seed decides; the same seed gives the same order.
+
+Examples:
+  irisgen run spec.yaml
+  irisgen run spec.yaml --world 3 --seed 7 --repeat 10
+  irisgen run spec.yaml --target sm_90a
+  irisgen run spec.yaml --kernel gradient_sum --input "input=gradient_rank{rank}.npy" \
+                        --output "output=sum_rank{rank}.npy")";
+
+/// Files belong to one kernel on one world.
+void require_one_plan(const std::vector<Plan>& plans, const RunCommand& command) {
+  if (plans.size() == 1 || (command.inputs.empty() && command.outputs.empty())) return;
+  throw UsageError("--input and --output are for one kernel and one world; choose with --kernel and --world");
+}
+
+RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress) {
+  const Assignments outputs = parse_assignments("--output", command.outputs);
+  const Manifest manifest = make_manifest(plan);
+  check_output_patterns(manifest, outputs);
+  Inputs inputs = read_inputs(manifest, parse_assignments("--input", command.inputs),
+                              parse_assignments("--extent", command.extents));
+
+  RunOutcome outcome;
+  outcome.launches = command.repeat;
+  progress.show(manifest.name + ": compiling");
+  const auto start = std::chrono::steady_clock::now();
+  outcome.built = iris::build_kernel(plan, command.compiler);
+  outcome.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+
+  iris::RunOptions options{.extents = inputs.extents,
+                           .seed = command.seed,
+                           .repeat = command.repeat,
+                           .verify = !command.no_verify,
+                           .inputs = std::move(inputs.buffers),
+                           .progress = {}};
+  options.progress = [&](std::string_view stage, int done, int total) {
+    progress.show(manifest.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " +
+                  std::to_string(total));
+  };
+  outcome.report = iris::run_kernel(outcome.built, options);
+  progress.clear();
+  write_outputs(manifest, outputs, outcome.report);
+  return outcome;
+}
+
+ExitCode run(const RunCommand& command) {
+  const Target* target = &target_named(command.target);
+  const Spec spec = select(load_spec(command.spec), command.kernel, command.world);
+  const std::vector<Plan> plans = plan_all(spec, std::span(&target, 1));
+  require_one_plan(plans, command);
+
+  ExitCode code = ok;
+  Json all = Json::array();
+  Progress progress;
+  for (const Plan& plan : plans) {
+    const RunOutcome outcome = run_plan(plan, command, progress);
+    if (!outcome.report.passed) code = failed;
+    command.json ? all.push_back(to_json(outcome)) : print_outcome(outcome);
+  }
+  if (command.json) std::cout << all.dump(2) << '\n';
+  return code;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Action& action) {
+  auto command = std::make_shared<RunCommand>();
+  CLI::App* app = program.add_subcommand("run", "Run kernels and verify every element");
+  app->footer(footer);
+  app->add_option("SPEC", command->spec, "Specification, YAML or JSON")->required();
+  app->add_option("--kernel", command->kernel, "Only this kernel");
+  app->add_option("--target", command->target, "Where to run")->capture_default_str();
+  app->add_option("--world", command->world, "This many ranks instead of what the specification says")
+      ->check(CLI::Range(1, max_ranks));
+  app->add_option("--input", command->inputs, "ARG=PATTERN.npy: a rank's input from its file (repeatable)")
+      ->allow_extra_args(false);
+  app->add_option("--output", command->outputs, "ARG=PATTERN.npy: write a rank's output to its file (repeatable)")
+      ->allow_extra_args(false);
+  app->add_option("--extent", command->extents, "m=, n= or k=NUMBER: a dynamic extent's size (repeatable)")
+      ->allow_extra_args(false);
+  app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution")
+      ->capture_default_str();
+  app->add_option("--repeat", command->repeat, "Launches, one after another")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->capture_default_str();
+  app->add_flag("--no-verify", command->no_verify, "Do not compare with the reference");
+  app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");
+  app->add_flag("--json", command->json, "Print JSON: an array of outcomes");
+  app->callback([command, &action] { action = [command] { return run(*command); }; });
+}
+
+}  // namespace irisgen::cli
