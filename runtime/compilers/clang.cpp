@@ -79,6 +79,7 @@ std::vector<std::string> candidates() {
       paths.push_back(folder + relative + file);
     }
   }
+  paths.push_back(IRISGEN_INSTALLED_FOLDER "/" + file);
   paths.push_back(file);
   return paths;
 }
