@@ -59,7 +59,7 @@ std::string microseconds(double value) {
 
 /// `1.3 MB`, or `512 B + 16·m·n B` where it depends on a launch.
 std::string workspace_text(const WorkspaceSize& workspace) {
-  if (workspace.scale == 0) return bytes_text(workspace.fixed);
+  if (workspace.scale == 0) return workspace.fixed == 0 ? "none" : bytes_text(workspace.fixed);
   std::string text = workspace.fixed == 0 ? "" : bytes_text(workspace.fixed) + " + ";
   text += std::to_string(workspace.scale);
   for (const char extent : workspace.extents) {
@@ -67,6 +67,11 @@ std::string workspace_text(const WorkspaceSize& workspace) {
     text += extent;
   }
   return text + " B";
+}
+
+std::string link_text(const Plan& plan) {
+  if (!plan.dynamic_extents.empty() && plan.prediction.link_bytes == 0) return "known only at launch";
+  return bytes_text(plan.prediction.link_bytes) + " sent by the busiest rank in a launch";
 }
 
 std::vector<Row> argument_rows(const Plan& plan) {
@@ -84,9 +89,9 @@ std::vector<Row> argument_rows(const Plan& plan) {
 std::vector<Row> cost_rows(const Plan& plan) {
   const Prediction& prediction = plan.prediction;
   std::vector<Row> rows;
-  rows.push_back({"workspace", workspace_text(plan.workspace) + " and " + std::to_string(plan.flags) +
-                                   " flags on the symmetric heap of each rank"});
-  rows.push_back({"over the links", bytes_text(prediction.link_bytes) + " sent by the busiest rank in a launch"});
+  rows.push_back({"workspace", workspace_text(plan.workspace) + ", and " + std::to_string(plan.flags) +
+                                   " flags, on the symmetric heap of each rank"});
+  rows.push_back({"over the links", link_text(plan)});
   if (prediction.time_us > 0) {
     rows.push_back({"predicted",
                     microseconds(prediction.time_us) + " a launch; the floor is " + microseconds(prediction.floor_us)});

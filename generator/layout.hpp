@@ -13,4 +13,8 @@ inline constexpr std::size_t max_line = 120;
 /// `parameters` are separated by ", "; `head` is one line that ends in '('.
 std::string lay_out_signature(std::string_view head, std::string_view parameters, std::string_view tail);
 
+/// Trailing `//` comments of consecutive lines in one column, two blanks after the longest of their lines: values that
+/// are longer or shorter than a template's samples move them.
+std::string align_trailing_comments(std::string_view text);
+
 }  // namespace irisgen

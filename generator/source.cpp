@@ -120,7 +120,8 @@ std::string banner(const Plan& plan) {
 
 std::string emit_kernel(const Plan& plan, const SourceOptions& options) {
   const std::string_view text = required_resource("templates/" + plan.template_path);
-  std::string kernel = lay_out_entry(substitute(text, plan.substitutions), plan.symbol);
+  const std::string filled = align_trailing_comments(substitute(text, plan.substitutions));
+  std::string kernel = lay_out_entry(filled, plan.symbol);
   if (options.self_contained) {
     Inliner inliner(plan.target->platform);
     inliner.add(kernel, "the kernel");

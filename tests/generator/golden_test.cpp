@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "generator/generate.hpp"
+#include "generator/launcher.hpp"
+#include "generator/manifest.hpp"
+#include "generator/pattern.hpp"
+
+/// Emitted files, committed and read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
+namespace irisgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path folder = fs::path(IRISGEN_SOURCE_DIR) / "tests/generator/goldens";
+
+struct Golden {
+  const char* kernel;  ///< of goldens.yaml
+  const char* target;
+};
+
+constexpr Golden goldens[] = {
+    {"gradient_sum", "gfx942"}, {"gradient_sum", "host"}, {"norm_sum", "sm_90a"},   {"loss_max", "gfx942"},
+    {"weights", "sm_90a"},      {"gradients", "gfx950"},  {"tokens", "gfx942"},     {"parameters", "host"},
+    {"layer", "sm_90a"},        {"layer", "gfx942"},      {"projection", "gfx90a"},
+};
+
+/// Each kernel's source alone; of the first also what goes with it, and the source with all of device/ that it uses.
+std::vector<OutputFile> golden_files() {
+  const Spec spec = read_spec((folder / "goldens.yaml").string());
+  std::vector<OutputFile> files;
+  for (const Golden& golden : goldens) {
+    const KernelSpec& kernel = *spec.find(golden.kernel);
+    const Plan plan = make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target));
+    files.push_back({plan.stem + ".hip", emit_kernel(plan)});
+    if (&golden != &goldens[0]) continue;
+    files.push_back({plan.stem + ".self_contained.hip", emit_kernel(plan, {.self_contained = true})});
+    files.push_back({plan.stem + ".json", to_json(make_manifest(plan))});
+    files.push_back({plan.kernel.name + ".hpp", emit_launcher({&plan, 1})});
+  }
+  return files;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The first line that differs, for a message that can be read.
+std::string difference(std::string_view expected, std::string_view actual) {
+  int line = 1;
+  while (true) {
+    const std::string_view a = expected.substr(0, expected.find('\n'));
+    const std::string_view b = actual.substr(0, actual.find('\n'));
+    const bool at_end = a.size() == expected.size() || b.size() == actual.size();
+    if (a != b || at_end) {
+      return "line " + std::to_string(line) + "\n  golden:  " + std::string(a) + "\n  emitted: " + std::string(b);
+    }
+    expected.remove_prefix(a.size() + 1);
+    actual.remove_prefix(b.size() + 1);
+    ++line;
+  }
+}
+
+TEST(Goldens, AreWhatIsEmitted) {
+  const bool update = std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr;
+  std::set<std::string> names = {"goldens.yaml"};
+  for (const OutputFile& file : golden_files()) {
+    const fs::path path = folder / file.name;
+    if (update) std::ofstream(path, std::ios::binary) << file.content;
+    const std::string golden = read(path);
+    EXPECT_TRUE(golden == file.content) << file.name << " differs in " << difference(golden, file.content)
+                                        << "\nIRISGEN_UPDATE_GOLDENS=1 writes the goldens anew; review them as a diff";
+    names.insert(file.name);
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (update && !names.contains(name)) fs::remove(entry.path());
+    EXPECT_TRUE(update || names.contains(name)) << name << " is no golden of any kernel";
+  }
+}
+
+TEST(Goldens, CoverEveryPatternAndVariant) {
+  const Spec spec = read_spec((folder / "goldens.yaml").string());
+  std::set<std::string> emitted;
+  for (const Golden& golden : goldens) {
+    const KernelSpec& kernel = *spec.find(golden.kernel);
+    emitted.insert(make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target)).template_path);
+  }
+  for (const Pattern* pattern : patterns()) {
+    for (const Variant& variant : pattern->variants) {
+      EXPECT_TRUE(emitted.contains(std::string(variant.template_path))) << variant.template_path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace irisgen
