@@ -77,14 +77,16 @@ configure_and_build() {
   [ -e /usr/include/boost/context/fiber.hpp ] && host=ON
   command -v ninja >/dev/null && generator=(-G Ninja)
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
-    -DIRISGEN_CLANG=OFF -DIRISGEN_HOST=$host -DIRISGEN_TESTS=ON &&
-    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test hip_api_test
+    -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
+    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test hip_api_test cuda_adapter_test
 }
 
+# The Plan gives each rank a GPU. Eight ranks on fewer must share, and only so many blocks run together.
 run_examples() {
+  sed '$a\    config: {blocks: 24, comm_blocks: 8}' examples/02_layer/spec.yaml >"$work/layer.yaml"
   "$irisgen" run examples/01_gradient_sum/spec.yaml --target "$target" \
     --input 'input=examples/data/gradient_rank{rank}.npy' &&
-    "$irisgen" run examples/02_layer/spec.yaml --target "$target" \
+    "$irisgen" run "$work/layer.yaml" --target "$target" \
       --input 'a=examples/data/activation_rank{rank}.npy' --input 'b=examples/data/weight_rank{rank}.npy'
 }
 
@@ -95,7 +97,7 @@ memcheck() {
     compute-sanitizer --tool memcheck --error-exitcode 9 \
       "$irisgen" run "$work/spec.yaml" --kernel "$name" --target "$target" || status=1
   done
-  return $status
+  return "$status"
 }
 
 export -f configure_and_build run_examples memcheck names_of
@@ -105,7 +107,7 @@ command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
 step build 280 bash -c configure_and_build || exit 1
 export irisgen="$work/build/bin/irisgen"
 gpu_matrix=$(find "$work/build" -name gpu_matrix_test -type f)
-hip_api=$(find "$work/build" -name hip_api_test -type f)
+tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test \))
 
 "$irisgen" doctor >"$out/doctor.log" 2>&1
 gpus=$("$irisgen" doctor --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["gpus"]))')
@@ -116,7 +118,7 @@ say "        $gpus GPUs of target $target"
 spec "$gpus" >"$work/spec.yaml"
 bench_spec "$gpus" >"$work/bench.yaml"
 
-step table 60 "$hip_api"
+for test in $tables; do step tables 60 "$test"; done
 step examples 60 bash -c run_examples
 step matrix 280 "$gpu_matrix" --gtest_brief=1
 grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | tee -a "$out/summary.txt"

@@ -95,6 +95,9 @@ struct Combination {
   const Pattern* pattern;
   std::string variant;
   int world;
+
+  std::string name() const { return std::string(pattern->name) + "_" + variant + "_world" + std::to_string(world); }
+  friend std::ostream& operator<<(std::ostream& out, const Combination& that) { return out << that.name(); }
 };
 
 std::vector<Combination> combinations(const std::vector<int>& worlds) {
@@ -108,7 +111,7 @@ std::vector<Combination> combinations(const std::vector<int>& worlds) {
 }
 
 std::string name_of(const testing::TestParamInfo<Combination>& info) {
-  return std::string(info.param.pattern->name) + "_" + info.param.variant + "_world" + std::to_string(info.param.world);
+  return info.param.name();
 }
 
 class GpuMatrix : public testing::TestWithParam<Combination> {
