@@ -26,7 +26,7 @@ __device__ __forceinline__ T atomic_xchg(T* address, T value) {
   return platform::atomic_exchange<order, scope>(address, value);
 }
 
-/// Stores `desired` if the old value is `expected`.
+/// Stores `desired` if the old value is `expected`, bit for bit.
 template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
 __device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
   return platform::atomic_compare_exchange<order, scope>(address, expected, desired);

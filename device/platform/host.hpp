@@ -142,7 +142,7 @@ T atomic_exchange(T* address, T value) {
 }
 template <Order, Scope, typename T>
 T atomic_compare_exchange(T* address, T expected, T desired) {
-  return update(address, [=](T old) { return old == expected ? desired : old; });
+  return update(address, [=](T old) { return __builtin_memcmp(&old, &expected, sizeof(T)) == 0 ? desired : old; });
 }
 template <Order, Scope, typename T>
 T fetch_add(T* address, T value) {

@@ -122,30 +122,66 @@ __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
 #define IRIS_COMPARE_EXCHANGE(address, expected, desired, order, scope) \
   __nv_atomic_compare_exchange_n(address, expected, desired, false, order, __NV_ATOMIC_RELAXED, scope)
 
+template <int bytes>
+struct WordOf;
+template <>
+struct WordOf<4> {
+  using type = u32;
+};
+template <>
+struct WordOf<8> {
+  using type = u64;
+};
+/// The integer in whose guise a value is loaded, stored and exchanged: the builtins do that for integers only.
+template <typename T>
+using Word = typename WordOf<sizeof(T)>::type;
+
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ W load_word(W* address) {
+  IRIS_ATOMIC(__nv_atomic_load_n, address)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ void store_word(W* address, W value) {
+  IRIS_ATOMIC(__nv_atomic_store_n, address, value)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ W exchange_word(W* address, W value) {
+  IRIS_ATOMIC(__nv_atomic_exchange_n, address, value)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ bool exchange_word_if_equal(W* address, W* expected, W desired) {
+  IRIS_ATOMIC(IRIS_COMPARE_EXCHANGE, address, expected, desired)
+}
+
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_load(const T* address) {
-  IRIS_ATOMIC(__nv_atomic_load_n, const_cast<T*>(address))
+  Word<T>* const word = reinterpret_cast<Word<T>*>(const_cast<T*>(address));
+  return __builtin_bit_cast(T, load_word<order, scope>(word));
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ void atomic_store(T* address, T value) {
-  IRIS_ATOMIC(__nv_atomic_store_n, address, value)
-}
-template <Order order, Scope scope, typename T>
-__device__ __forceinline__ bool exchange_if_equal(T* address, T* expected, T desired) {
-  IRIS_ATOMIC(IRIS_COMPARE_EXCHANGE, address, expected, desired)
-}
-template <Order order, Scope scope, typename T>
-__device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
-  exchange_if_equal<order, scope>(address, &expected, desired);
-  return expected;
+  store_word<order, scope>(reinterpret_cast<Word<T>*>(address), __builtin_bit_cast(Word<T>, value));
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_exchange(T* address, T value) {
-  IRIS_ATOMIC(__nv_atomic_exchange_n, address, value)
+  Word<T>* const word = reinterpret_cast<Word<T>*>(address);
+  return __builtin_bit_cast(T, exchange_word<order, scope>(word, __builtin_bit_cast(Word<T>, value)));
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
+  Word<T> seen = __builtin_bit_cast(Word<T>, expected);
+  exchange_word_if_equal<order, scope>(reinterpret_cast<Word<T>*>(address), &seen,
+                                       __builtin_bit_cast(Word<T>, desired));
+  return __builtin_bit_cast(T, seen);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
   IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)
+}
+/// The builtin has no signed 64-bit addition; the unsigned one gives the same bits.
+template <Order order, Scope scope>
+__device__ __forceinline__ i64 fetch_add(i64* address, i64 value) {
+  return static_cast<i64>(fetch_add<order, scope>(reinterpret_cast<u64*>(address), static_cast<u64>(value)));
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
