@@ -26,15 +26,13 @@ struct Problem {
 
   __device__ i64 slot() const { return round_up(rows * k, Config::vector); }  // elements of a rank's rows when gathered
   __device__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
-  __device__ u32 steps() const {
-    return rows == 0 ? 1 : static_cast<u32>(divide_up(chunks(), Config::comm_blocks));
-  }
+  __device__ u32 steps() const { return rows == 0 ? 1 : static_cast<u32>(divide_up(chunks(), Config::comm_blocks)); }
 };
 
 // Pushes this rank's rows into its slot on every other rank. The closing barrier makes sure that every rank has started
 // this launch, and thus left the one before, before the next one refills the other half of the workspace.
-__device__ bool share_rows(const Context& context, const Epoch& epoch, const Problem& problem,
-                           const Config::Element* a, Config::Element* gathered) {
+__device__ bool share_rows(const Context& context, const Epoch& epoch, const Problem& problem, const Config::Element* a,
+                           Config::Element* gathered) {
   Config::Element* const slot = gathered + context.rank * problem.slot();
   u32 count = epoch.step;
   for (i64 chunk = block_index(); chunk < problem.chunks(); chunk += Config::comm_blocks) {
@@ -69,8 +67,8 @@ __device__ bool multiply_rows(const Context& context, const Epoch& epoch, const 
     }
     const Config::Element* const rows = hop == 0 ? a : gathered + source * problem.slot();
     const Corner corner = {chunk * Config::tile_m, work % columns * Config::tile_n};
-    const auto sums = multiply_tile<Config, Config::Element>({rows, problem.rows, problem.k}, {b, problem.k, problem.n},
-                                                             corner);
+    const auto sums =
+        multiply_tile<Config, Config::Element>({rows, problem.rows, problem.k}, {b, problem.k, problem.n}, corner);
     Config::Element* const product = output + source * problem.rows * problem.n;
     store_tile<Config, Config::Element>({product, problem.rows, problem.n}, corner, sums);
   }

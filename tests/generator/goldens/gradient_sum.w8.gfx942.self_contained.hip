@@ -162,11 +162,23 @@ __device__ __forceinline__ void sync_block() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-/// sync_block(), and every store that a thread of the block made before it has been performed, so that a release store
-/// by one thread afterwards publishes them all. Each wave waits for its own stores: the release itself waits only for
-/// those of the wave that executes it.
+namespace platform {
+
+/// Waits until this wave's stores, and the cache write-backs it asked for, are done. The compiler drops its own wait
+/// where it knows of no store of this wave, but a write-back may be for the stores of others.
+__device__ __forceinline__ void wait_for_stores() {
+  constexpr int vector_memory_only = 0x0f70;  // vmcnt(0); the other counters at their maximum: no wait
+  __builtin_amdgcn_s_waitcnt(vector_memory_only);
+}
+
+}  // namespace platform
+
+/// sync_block(), and every store that a thread of the block made before it has reached the cache that the block shares,
+/// so that a release by one thread afterwards publishes them all. Each wave waits for its own stores: the release
+/// itself waits only for those of the wave that executes it.
 __device__ __forceinline__ void sync_block_after_stores() {
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  platform::wait_for_stores();
   sync_block();
 }
 
@@ -254,11 +266,25 @@ __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
   return __builtin_fma(a, b, c);
 }
 
+/// The release half of an order: what this thread did or observed before is visible in the scope afterwards.
+template <Order order, Scope scope>
+__device__ __forceinline__ void release() {
+  if constexpr (order == Order::release || order == Order::acq_rel) {
+    if constexpr (scope == Scope::block) {
+      __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    } else if constexpr (scope == Scope::gpu) {
+      __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+    } else {
+      __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+    }
+    wait_for_stores();
+  }
+}
+
+/// What is left of an order after release().
 template <Order order>
-inline constexpr int builtin_order = order == Order::relaxed   ? __ATOMIC_RELAXED
-                                     : order == Order::acquire ? __ATOMIC_ACQUIRE
-                                     : order == Order::release ? __ATOMIC_RELEASE
-                                                               : __ATOMIC_ACQ_REL;
+inline constexpr int builtin_order =
+    order == Order::acquire || order == Order::acq_rel ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 template <Scope scope>
 inline constexpr int builtin_scope = scope == Scope::block ? __HIP_MEMORY_SCOPE_WORKGROUP
                                      : scope == Scope::gpu ? __HIP_MEMORY_SCOPE_AGENT
@@ -270,47 +296,56 @@ __device__ __forceinline__ T atomic_load(const T* address) {
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ void atomic_store(T* address, T value) {
+  release<order, scope>();
   __hip_atomic_store(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_exchange(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_exchange(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
-  constexpr int on_failure = order == Order::relaxed || order == Order::release ? __ATOMIC_RELAXED : __ATOMIC_ACQUIRE;
-  __hip_atomic_compare_exchange_strong(address, &expected, desired, builtin_order<order>, on_failure,
+  release<order, scope>();
+  __hip_atomic_compare_exchange_strong(address, &expected, desired, builtin_order<order>, builtin_order<order>,
                                        builtin_scope<scope>);
   return expected;
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_and(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_or(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_or(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_xor(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_xor(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_min(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_min(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_max(T* address, T value) {
+  release<order, scope>();
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
 /// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u32* flag, u32 value) {
-  __hip_atomic_store(global(flag), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+  release<Order::release, Scope::sys>();
+  __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// An acquire load would invalidate the caches at each poll; relaxed loads and one fence after the last do it once.
@@ -758,7 +793,7 @@ __device__ __forceinline__ T atomic_xchg(T* address, T value) {
   return platform::atomic_exchange<order, scope>(address, value);
 }
 
-/// Stores `desired` if the old value is `expected`.
+/// Stores `desired` if the old value is `expected`, bit for bit.
 template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
 __device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
   return platform::atomic_compare_exchange<order, scope>(address, expected, desired);

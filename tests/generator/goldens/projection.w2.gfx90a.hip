@@ -42,9 +42,9 @@ struct Problem {
 };
 
 // Multiplies the tiles of the next rank's rows, then of the one after that, its own last, and pushes each into this
-// rank's slot there. Tiles of all destinations form one sequence, dealt to the blocks in turn. The closing barrier makes
-// sure that every rank has started this launch, and thus left the one before, before the next one refills the other half
-// of the workspace.
+// rank's slot there. Tiles of all destinations form one sequence, dealt to the blocks in turn. The closing barrier
+// makes sure that every rank has started this launch, and thus left the one before, before the next one refills the
+// other half of the workspace.
 __device__ bool multiply_tiles(const Context& context, const Epoch& epoch, const Problem& problem,
                                const Config::Element* a, const Config::Element* b, Config::Accumulate* slots) {
   const i64 tiles = problem.tiles();
@@ -53,8 +53,8 @@ __device__ bool multiply_tiles(const Context& context, const Epoch& epoch, const
     const i64 tile = work % tiles;
     const Corner corner = problem.corner(tile);
     const Config::Element* const rows = a + destination * problem.rows * problem.k;
-    const auto sums = multiply_tile<Config, Config::Element>({rows, problem.rows, problem.k}, {b, problem.k, problem.n},
-                                                             corner);
+    const auto sums =
+        multiply_tile<Config, Config::Element>({rows, problem.rows, problem.k}, {b, problem.k, problem.n}, corner);
     Config::Accumulate* const slot = on_rank(context, slots + context.rank * problem.slot(), destination);
     store_tile<Config, Config::Accumulate>({slot, problem.rows, problem.n}, corner, sums);
     const u32 count = epoch.step + static_cast<u32>(tile / Config::compute_blocks) + 1;
@@ -77,8 +77,7 @@ __device__ bool wait_for_tile(const Context& context, const Epoch& epoch, const 
 }
 
 template <i32 width>
-__device__ void sum_tile(const Problem& problem, i64 tile, const Config::Accumulate* slots,
-                         Config::Element* output) {
+__device__ void sum_tile(const Problem& problem, i64 tile, const Config::Accumulate* slots, Config::Element* output) {
   const Config::Accumulate* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * problem.slot();

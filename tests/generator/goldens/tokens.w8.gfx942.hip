@@ -16,8 +16,8 @@ struct Config {
   using Element = i32;
 };
 
-// Input and output are m rows of `world` pieces of n elements. Rank r pushes piece p of each of its rows into piece r of
-// the same row on rank p.
+// Input and output are m rows of `world` pieces of n elements. Rank r pushes piece p of each of its rows into piece r
+// of the same row on rank p.
 template <i32 vector>
 __device__ void exchange(const Context& context, const Config::Element* input, Config::Element* output, i64 m, i64 n) {
   for_each_pack<vector, 1>(grid_team<Config>(), {0, m * n}, [&](const auto& turn) {
