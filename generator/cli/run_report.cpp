@@ -38,7 +38,7 @@ std::string paint(const char* color, const std::string& text) {
 std::string place_of_worst(const RunOutcome& outcome) {
   const iris::WorstElement& worst = outcome.report.worst;
   std::string place = "rank " + std::to_string(worst.rank) + ", " + outcome.report.output +
-                      place_in(outcome.report.shape, worst.element.index);
+                      place_in(shown_shape(outcome.report.shape), worst.element.index);
   if (outcome.launches > 1) place += ", launch " + std::to_string(worst.launch);
   return place;
 }
@@ -90,7 +90,7 @@ void print_outcome(const RunOutcome& outcome) {
   const iris::RunReport& report = outcome.report;
   std::cout << heading(manifest.name) << ": " << manifest.pattern << " (" << manifest.variant << ") of "
             << to_string(manifest.dtype) << ", " << plural(manifest.world, "rank") << " on " << manifest.target << " ("
-            << report.device << "), " << report.output << ' ' << shape_text(report.shape) << '\n';
+            << report.device << "), " << report.output << ' ' << shape_text(shown_shape(report.shape)) << '\n';
   std::cout << "  compiled by " << outcome.built.code.compiler << " in " << milliseconds(outcome.build_ms)
             << (outcome.built.code.from_cache ? " (from the cache)" : "") << "; " << outcome.launches
             << (outcome.launches == 1 ? " launch of " : " launches of ") << manifest.blocks << " x " << manifest.threads
@@ -114,7 +114,7 @@ Json to_json(const RunOutcome& outcome) {
           {"blocks", manifest.blocks},
           {"threads", manifest.threads},
           {"launches", outcome.launches},
-          {"shape", report.shape},
+          {"shape", shown_shape(report.shape)},
           {"verified", report.verified},
           {"passed", report.passed},
           {"elements", report.elements},

@@ -99,9 +99,8 @@ void require_extents(const Manifest& manifest, ExtentFinder& finder) {
 }
 
 void require_shape(const std::string& path, const Argument& argument, const Shape& found, const Shape& expected) {
-  if (found == expected) return;
-  if (expected.size() == 2 && expected[0] == 1 && found == Shape{expected[1]}) return;
-  throw std::runtime_error(path + ": '" + argument.name + "' must have the shape " + shape_text(expected) +
+  if (found == expected || found == shown_shape(expected)) return;
+  throw std::runtime_error(path + ": '" + argument.name + "' must have the shape " + shape_text(shown_shape(expected)) +
                            ", but the file's is " + shape_text(found));
 }
 
@@ -167,12 +166,16 @@ void check_output_patterns(const Manifest& manifest, const Assignments& patterns
   }
 }
 
+Shape shown_shape(const Shape& shape) {
+  return shape.size() == 2 && shape[0] == 1 ? Shape{shape[1]} : shape;
+}
+
 void write_outputs(const Manifest& manifest, const Assignments& patterns, const iris::RunReport& report) {
   for (const auto& [name, pattern] : patterns) {
     const Argument& argument = argument_named(manifest, name, Access::write);
     for (int rank = 0; rank < manifest.world; ++rank) {
       iris::write_npy(path_of_rank(pattern, rank),
-                      {argument.dtype, report.shape, report.outputs.at(static_cast<std::size_t>(rank))});
+                      {argument.dtype, shown_shape(report.shape), report.outputs.at(static_cast<std::size_t>(rank))});
     }
   }
 }

@@ -34,6 +34,9 @@ Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const 
 /// Throws UsageError unless each pattern names an output of the kernel and a file of its own for every rank.
 void check_output_patterns(const Manifest& manifest, const Assignments& patterns);
 
+/// A shape as users see it: without the one row of a plain vector, (1, n) becoming (n,).
+std::vector<std::int64_t> shown_shape(const std::vector<std::int64_t>& shape);
+
 /// Writes every rank's output to its file.
 void write_outputs(const Manifest& manifest, const Assignments& patterns, const iris::RunReport& report);
 

@@ -1,0 +1,122 @@
+// Subcommands that tell: check, explain, list, schema, doctor.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/cli/program.hpp"
+
+namespace irisgen::test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* wrong_spec = R"(irisgen: 1
+kernels:
+  - name: first
+    pattern: all_reduce
+    dtype: f32
+    world: 8
+    shape: {n: -5}
+    variant: twoshot
+)";
+
+TEST(Check, ARightSpecificationIsZero) {
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), small_spec());
+  const Outcome outcome = irisgen({"check", folder.file("spec.yaml")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("ok, 2 kernels"), std::string::npos) << outcome.out;
+}
+
+TEST(Check, EveryErrorIsShownWithItsPlaceAndACaret) {
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), wrong_spec);
+  const Outcome outcome = irisgen({"check", "spec.yaml"}, {.folder = folder.path()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("spec.yaml:7:"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("spec.yaml:8:14: error: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("did you mean 'two_shot'"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("    variant: twoshot\n"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find('^'), std::string::npos) << outcome.err;
+}
+
+TEST(Check, SeveralFilesAreAllChecked) {
+  const TemporaryFolder folder;
+  write_file(folder.file("right.yaml"), small_spec());
+  write_file(folder.file("wrong.yaml"), wrong_spec);
+  const Outcome outcome = irisgen({"check", "wrong.yaml", "right.yaml", "--json"}, {.folder = folder.path()});
+  EXPECT_EQ(outcome.code, 2);
+  const Json json = Json::parse(outcome.out);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["ok"], false);
+  EXPECT_EQ(json[0]["errors"].size(), 2u);
+  EXPECT_EQ(json[0]["errors"][1]["line"], 8);
+  EXPECT_EQ(json[0]["errors"][1]["column"], 14);
+  EXPECT_EQ(json[1]["ok"], true);
+  EXPECT_EQ(json[1]["kernels"], 2);
+}
+
+TEST(Check, AFileThatIsNotThereIsBadUsage) {
+  const Outcome outcome = irisgen({"check", "/nowhere/at/all.yaml"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("/nowhere/at/all.yaml"), std::string::npos) << outcome.err;
+}
+
+TEST(Explain, ShowsAPlanForEachWorldAndTarget) {
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), small_spec());
+  const Outcome text =
+      irisgen({"explain", "spec.yaml", "--target", "gfx942", "--target", "host"}, {.folder = folder.path()});
+  EXPECT_EQ(text.code, 0) << text.err;
+  const Outcome outcome =
+      irisgen({"explain", "spec.yaml", "--target", "gfx942", "--target", "host", "--json"}, {.folder = folder.path()});
+  const Json plans = Json::parse(outcome.out);
+  ASSERT_EQ(plans.size(), 4u);
+  for (const Json& plan : plans) EXPECT_FALSE(plan["choices"].empty());
+  const Outcome one = irisgen({"explain", "spec.yaml", "--world", "5", "--json"}, {.folder = folder.path()});
+  EXPECT_EQ(Json::parse(one.out).size(), 1u);
+}
+
+TEST(List, TellsPatternsVariantsAndTargets) {
+  const Outcome text = irisgen({"list"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  for (const char* word : {"all_reduce", "two_shot", "matmul_reduce_scatter", "bf16", "gfx950", "sm_90a", "host"}) {
+    EXPECT_NE(text.out.find(word), std::string::npos) << word;
+  }
+  const Json json = Json::parse(irisgen({"list", "--json"}).out);
+  std::set<std::string> patterns;
+  for (const Json& pattern : json["patterns"]) {
+    patterns.insert(pattern["name"]);
+    EXPECT_FALSE(pattern["variants"].empty());
+  }
+  EXPECT_EQ(patterns, (std::set<std::string>{"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+                                             "all_gather_matmul", "matmul_reduce_scatter"}));
+  EXPECT_EQ(json["dtypes"], Json({"f64", "f32", "f16", "bf16", "i32"}));
+  EXPECT_EQ(json["ops"], Json({"sum", "max", "min", "prod"}));
+}
+
+TEST(Schema, IsJsonAndDraft7) {
+  for (const char* name : {"spec", "manifest"}) {
+    const Outcome outcome = irisgen({"schema", name});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(Json::parse(outcome.out)["$schema"], "http://json-schema.org/draft-07/schema#");
+  }
+  EXPECT_EQ(irisgen({"schema"}).out, irisgen({"schema", "spec"}).out);
+}
+
+TEST(Doctor, NamesEveryCompilerPresentOrMissing) {
+  const Outcome text = irisgen({"doctor"});
+  for (const char* word : {"clang", "hiprtc", "nvrtc", "host", "cache"}) {
+    EXPECT_NE(text.out.find(word), std::string::npos) << word << '\n' << text.out;
+  }
+  const Json json = Json::parse(irisgen({"doctor", "--json"}).out);
+  EXPECT_EQ(json["compilers"].size() + json["missing_compilers"].size(), 3u) << json.dump(2);
+  for (const Json& missing : json["missing_compilers"]) EXPECT_FALSE(missing["remedy"].get<std::string>().empty());
+  EXPECT_EQ(text.code, json["compilers"].empty() ? 1 : 0);
+}
+
+}  // namespace
+}  // namespace irisgen::test

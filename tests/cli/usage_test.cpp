@@ -1,0 +1,93 @@
+// The command line itself: help, wrong usage, exit codes.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.hpp"
+
+namespace irisgen::test {
+namespace {
+
+const std::vector<std::string> subcommands = {"list",     "schema",  "doctor", "check", "explain",
+                                              "generate", "compile", "run",    "bench", "cache"};
+
+TEST(Usage, HelpNamesEverySubcommandAndTheExitCodes) {
+  const Outcome outcome = irisgen({"--help"});
+  EXPECT_EQ(outcome.code, 0);
+  for (const std::string& name : subcommands) EXPECT_NE(outcome.out.find("\n  " + name), std::string::npos) << name;
+  EXPECT_NE(outcome.out.find("Exit codes: 0 ok, 1 the work failed, 2 bad usage"), std::string::npos);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Usage, HelpOfEverySubcommandShowsExamples) {
+  for (const std::string& name : subcommands) {
+    const Outcome outcome = irisgen({name, "--help"});
+    EXPECT_EQ(outcome.code, 0) << name;
+    EXPECT_NE(outcome.out.find("irisgen " + name), std::string::npos) << name << '\n' << outcome.out;
+    EXPECT_EQ(outcome.err, "") << name;
+  }
+}
+
+TEST(Usage, WrongUsageIsTwo) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"frobnicate"},
+      {"--nonsense"},
+      {"check"},
+      {"generate", "a.yaml"},
+      {"list", "surplus"},
+      {"compile", "a.yaml", "-o", "x"},
+      {"run", "a.yaml", "--repeat", "0"},
+      {"run", "a.yaml", "--seed", "-1"},
+      {"run", "a.yaml", "--world", "17"},
+      {"cache"},
+      {"schema", "unheard_of"},
+  };
+  for (const auto& arguments : wrong) {
+    const Outcome outcome = irisgen(arguments);
+    std::string line;
+    for (const auto& argument : arguments) line += argument + " ";
+    EXPECT_EQ(outcome.code, 2) << line;
+    EXPECT_EQ(outcome.out, "") << line;
+    EXPECT_NE(outcome.err.find("irisgen: error: "), std::string::npos) << line << outcome.err;
+  }
+}
+
+TEST(Usage, MistypedWordsGetTheNearest) {
+  EXPECT_NE(irisgen({"generat", "a.yaml"}).err.find("did you mean 'generate'"), std::string::npos);
+
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), small_spec());
+  const Outcome target = irisgen({"explain", folder.file("spec.yaml"), "--target", "gfx94"});
+  EXPECT_EQ(target.code, 2);
+  EXPECT_NE(target.err.find("unknown target 'gfx94'; did you mean 'gfx942'"), std::string::npos) << target.err;
+  const Outcome kernel = irisgen({"run", folder.file("spec.yaml"), "--kernel", "smal"});
+  EXPECT_EQ(kernel.code, 2);
+  EXPECT_NE(kernel.err.find("did you mean 'small'"), std::string::npos) << kernel.err;
+}
+
+TEST(Usage, VersionIsPrinted) {
+  const Outcome outcome = irisgen({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out.rfind("irisgen ", 0), 0u) << outcome.out;
+}
+
+TEST(Usage, NoColoursOffATerminal) {
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), "irisgen: 2\n");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"list"}, {"doctor"}, {"check", folder.file("spec.yaml")}, {"frobnicate"}}) {
+    const Outcome outcome = irisgen(arguments, {.environment = {{"TERM", "xterm-256color"}}});
+    EXPECT_EQ((outcome.out + outcome.err).find('\033'), std::string::npos) << arguments[0];
+  }
+}
+
+TEST(Usage, OutputThatCannotBeWrittenIsAFailure) {
+  const Outcome outcome = run_program("sh", {"-c", std::string(IRISGEN_PROGRAM) + " schema > /dev/full"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("cannot write to standard output"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace irisgen::test
