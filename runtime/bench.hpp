@@ -35,7 +35,7 @@ struct BenchOptions {
   int launches = 20;                ///< at most, of a batch; fewer where a launch is long
   std::uint64_t seed = 0;           ///< of the data
   /// Called from the calling thread before each size.
-  std::function<void(int done, int total)> progress = {};
+  std::function<void(int done, int total)> progress = nullptr;
 };
 
 /// One size. Rates are in 10⁹ bytes per second, per GPU.
