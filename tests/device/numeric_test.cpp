@@ -1,0 +1,144 @@
+#include "device/numeric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace iris::device {
+namespace {
+
+constexpr int all_values = 65536;
+constexpr f32 infinity = std::numeric_limits<f32>::infinity();
+
+f16 f16_of(int bits) {
+  return {static_cast<unsigned short>(bits)};
+}
+bf16 bf16_of(int bits) {
+  return {static_cast<unsigned short>(bits)};
+}
+
+/// The definition of binary16, written down without bit tricks.
+double f16_by_definition(int bits) {
+  const double sign = bits & 0x8000 ? -1 : 1;
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  if (exponent == 31) return fraction ? std::nan("") : sign * infinity;
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(1024 + fraction, exponent - 25);
+}
+
+TEST(F16, EveryValueIsWhatTheStandardDefines) {
+  for (int bits = 0; bits < all_values; ++bits) {
+    const double expected = f16_by_definition(bits);
+    const f32 actual = convert<f32>(f16_of(bits));
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(actual)) << bits;
+    } else {
+      EXPECT_EQ(actual, expected) << bits;
+      EXPECT_EQ(std::signbit(actual), (bits & 0x8000) != 0) << bits;
+    }
+  }
+}
+
+TEST(F16, EveryValueSurvivesTheWayThroughF32AndF64) {
+  for (int bits = 0; bits < all_values; ++bits) {
+    const f32 value = convert<f32>(f16_of(bits));
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(convert<f32>(convert<f16>(value)))) << bits;
+      EXPECT_TRUE(std::isnan(convert<f32>(convert<f16>(static_cast<f64>(value))))) << bits;
+    } else {
+      EXPECT_EQ(convert<f16>(value).bits, bits);
+      EXPECT_EQ(convert<f16>(convert<f64>(f16_of(bits))).bits, bits);
+    }
+  }
+}
+
+/// The neighbours `low` and `high` (bits of positive values): halfway goes to the even one, a trace more or less
+/// decides.
+template <typename Half>
+void expect_nearest_even(int low, f64 low_value, f64 high_value) {
+  const int high = low + 1;
+  const f64 halfway = (low_value + high_value) / 2;
+  const int even = low % 2 == 0 ? low : high;
+  const auto bits_of_f32 = [](f64 value) { return convert<Half>(static_cast<f32>(value)).bits; };
+  EXPECT_EQ(bits_of_f32(halfway), even) << low;
+  EXPECT_EQ(convert<Half>(static_cast<f32>(-halfway)).bits, even | 0x8000) << low;
+  const f32 below = std::nextafter(static_cast<f32>(halfway), 0.0f);
+  const f32 above = std::nextafter(static_cast<f32>(halfway), infinity);
+  EXPECT_EQ(convert<Half>(below).bits, low) << low;
+  EXPECT_EQ(convert<Half>(above).bits, high) << low;
+  // Rounding by way of f32 would lose the trace and tie.
+  EXPECT_EQ(convert<Half>(halfway).bits, even) << low;
+  EXPECT_EQ(convert<Half>(std::nextafter(halfway, 0.0)).bits, low) << low;
+  EXPECT_EQ(convert<Half>(std::nextafter(halfway, 1e300)).bits, high) << low;
+}
+
+TEST(F16, RoundsToNearestEvenBetweenAllNeighbours) {
+  for (int low = 0; low < 0x7bff; ++low) {
+    expect_nearest_even<f16>(low, f16_by_definition(low), f16_by_definition(low + 1));
+  }
+}
+
+TEST(F16, OverflowsToInfinityHalfAUnitAboveTheLargest) {
+  EXPECT_EQ(convert<f16>(65519.996f).bits, 0x7bff);
+  EXPECT_EQ(convert<f16>(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(convert<f16>(-1e30f).bits, 0xfc00);
+  EXPECT_EQ(convert<f16>(1e300).bits, 0x7c00);
+  EXPECT_EQ(convert<f16>(infinity).bits, 0x7c00);
+}
+
+TEST(BF16, EveryValueIsTheUpperHalfOfAnF32) {
+  for (int bits = 0; bits < all_values; ++bits) {
+    const auto expected = static_cast<std::uint32_t>(bits) << 16;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(convert<f32>(bf16_of(bits))), expected);
+  }
+}
+
+TEST(BF16, EveryValueSurvivesTheWayThroughF32AndF64) {
+  for (int bits = 0; bits < all_values; ++bits) {
+    const f32 value = convert<f32>(bf16_of(bits));
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(convert<f32>(convert<bf16>(value)))) << bits;
+      EXPECT_TRUE(std::isnan(convert<f32>(convert<bf16>(static_cast<f64>(value))))) << bits;
+    } else {
+      EXPECT_EQ(convert<bf16>(value).bits, bits);
+      EXPECT_EQ(convert<bf16>(convert<f64>(bf16_of(bits))).bits, bits);
+    }
+  }
+}
+
+TEST(BF16, RoundsToNearestEvenBetweenAllNeighbours) {
+  for (int low = 0; low < 0x7f7f; ++low) {
+    expect_nearest_even<bf16>(low, convert<f64>(bf16_of(low)), convert<f64>(bf16_of(low + 1)));
+  }
+}
+
+TEST(BF16, KeepsANanWhosePayloadLiesInTheLowerHalf) {
+  EXPECT_TRUE(std::isnan(convert<f32>(convert<bf16>(std::bit_cast<f32>(0x7f800001u)))));
+}
+
+TEST(RoundToOdd, KeepsWhatFitsAndMarksWhatDoesNot) {
+  EXPECT_EQ(round_to_odd(1.5), 1.5f);
+  EXPECT_EQ(std::bit_cast<u32>(round_to_odd(1 + 0x1p-30)), std::bit_cast<u32>(1.0f) + 1);
+  EXPECT_EQ(std::bit_cast<u32>(round_to_odd(1 - 0x1p-30)), std::bit_cast<u32>(1.0f) - 1);
+  EXPECT_EQ(std::bit_cast<u32>(round_to_odd(-1 - 0x1p-30)), std::bit_cast<u32>(-1.0f) + 1);
+  EXPECT_EQ(round_to_odd(1e300), std::numeric_limits<f32>::max());
+  EXPECT_EQ(round_to_odd(static_cast<f64>(infinity)), infinity);
+}
+
+TEST(MultiplyAdd, WrapsAroundInI32) {
+  EXPECT_EQ(multiply_add(65536, 65537, 5), 65541);
+  EXPECT_EQ(multiply_add(-3, 7, 1), -20);
+  EXPECT_EQ(multiply_add(2147483647, 1, 1), -2147483647 - 1);
+}
+
+TEST(MultiplyAdd, MultipliesAndAddsInFloats) {
+  EXPECT_EQ(multiply_add(1.5f, 2.0f, 0.25f), 3.25f);
+  EXPECT_EQ(multiply_add(1.5, -2.0, 0.25), -2.75);
+}
+
+}  // namespace
+}  // namespace iris::device

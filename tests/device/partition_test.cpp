@@ -1,0 +1,100 @@
+#include "device/partition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/device/fake_engine.hpp"
+
+namespace iris::device {
+namespace {
+
+TEST(Split, CoversEverythingOnceInOrderOnMultiples) {
+  for (const i64 count : {0, 1, 3, 4, 17, 64, 1000, 85002}) {
+    for (const i32 parts : {1, 2, 3, 5, 8, 13}) {
+      for (const i64 multiple : {1, 2, 4, 8}) {
+        i64 end = 0;
+        for (i32 part = 0; part < parts; ++part) {
+          const Range range = split(count, parts, part, multiple);
+          EXPECT_EQ(range.begin, end);
+          EXPECT_LE(range.begin, range.end);
+          EXPECT_TRUE(range.begin % multiple == 0 || range.begin == count);
+          EXPECT_LE(range.end - range.begin, split(count, parts, 0, multiple).end);
+          end = range.end;
+        }
+        EXPECT_EQ(end, count);
+      }
+    }
+  }
+}
+
+TEST(Piece, CutsARangeAndIsEmptyBeyondIt) {
+  const Range range = {8, 30};
+  EXPECT_EQ(piece(range, 0, 16).begin, 8);
+  EXPECT_EQ(piece(range, 0, 16).end, 24);
+  EXPECT_EQ(piece(range, 1, 16).begin, 24);
+  EXPECT_EQ(piece(range, 1, 16).end, 30);
+  EXPECT_EQ(piece(range, 2, 16).begin, 30);
+  EXPECT_EQ(piece(range, 2, 16).end, 30);
+}
+
+TEST(Round, GoesUp) {
+  EXPECT_EQ(divide_up(0, 4), 0);
+  EXPECT_EQ(divide_up(1, 4), 1);
+  EXPECT_EQ(divide_up(8, 4), 2);
+  EXPECT_EQ(round_up(9, 4), 12);
+}
+
+/// How often each of [0, limit) is visited by a team of `size`, and that packs begin on multiples of `vector`.
+template <int vector, int unroll>
+std::vector<int> visits(Range range, i64 size, i64 limit) {
+  std::vector<int> seen(static_cast<std::size_t>(limit));
+  for (i64 member = 0; member < size; ++member) {
+    for_each_pack<vector, unroll>({member, size}, range, [&](const auto& turn) {
+      for (int pack = 0; pack < turn.count; ++pack) {
+        EXPECT_EQ(turn[pack] % turn.width, 0);
+        for (int lane = 0; lane < turn.width; ++lane) ++seen.at(static_cast<std::size_t>(turn[pack] + lane));
+      }
+    });
+  }
+  return seen;
+}
+
+template <int vector, int unroll>
+void expect_each_once(i64 begin) {
+  for (const i64 length : {0, 1, 3, 4, 5, 31, 32, 100, 257}) {
+    for (const i64 size : {1, 3, 8}) {
+      const i64 limit = begin + length + 8;
+      const std::vector<int> seen = visits<vector, unroll>({begin, begin + length}, size, limit);
+      for (i64 i = 0; i < limit; ++i) {
+        EXPECT_EQ(seen[static_cast<std::size_t>(i)], i >= begin && i < begin + length) << i << " of " << length;
+      }
+    }
+  }
+}
+
+TEST(ForEachPack, VisitsEachElementOnce) {
+  expect_each_once<1, 1>(0);
+  expect_each_once<1, 4>(5);
+  expect_each_once<4, 1>(0);
+  expect_each_once<4, 2>(8);
+  expect_each_once<8, 4>(16);
+}
+
+struct Config {
+  static constexpr i32 blocks = 3;
+  static constexpr i32 threads = 4;
+};
+
+TEST(Team, NumbersTheThreadsOfAGridAndOfABlock) {
+  FakeEngine engine;
+  engine.run(2, 1, [] {
+    EXPECT_EQ(grid_team<Config>().member, 9);
+    EXPECT_EQ(grid_team<Config>().size, 12);
+    EXPECT_EQ(block_team<Config>().member, 1);
+    EXPECT_EQ(block_team<Config>().size, 4);
+  });
+}
+
+}  // namespace
+}  // namespace iris::device

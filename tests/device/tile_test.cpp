@@ -1,0 +1,143 @@
+#include "device/tile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/device/fake_engine.hpp"
+
+namespace iris::device {
+namespace {
+
+/// One thread does the work of the block, so that no fibers are needed.
+template <typename T, typename Sum>
+struct Config {
+  static constexpr i32 threads = 1;
+  static constexpr i32 vector = 16 / sizeof(T);
+  static constexpr i32 tile_m = 8;
+  static constexpr i32 tile_n = 8;
+  static constexpr i32 tile_k = 8;
+  using Element = T;
+  using Accumulate = Sum;
+};
+
+TEST(Fragment, IsAsSquareAsPowersOfTwoAllow) {
+  EXPECT_EQ(side_of_square_in(1), 1);
+  EXPECT_EQ(side_of_square_in(15), 2);
+  EXPECT_EQ(side_of_square_in(16), 4);
+  EXPECT_EQ(side_of_square_in(32), 4);
+  EXPECT_EQ(side_of_square_in(64), 8);
+}
+
+struct ManyThreads : Config<f32, f32> {
+  static constexpr i32 threads = 4;
+};
+
+TEST(Fragment, CoversTheTileOnce) {
+  FakeEngine engine;
+  int seen[8][8] = {};
+  for (u32 thread = 0; thread < 4; ++thread) {
+    engine.run(0, thread, [&] {
+      for (int i = 0; i < Fragment<ManyThreads>::rows; ++i) {
+        for (int j = 0; j < Fragment<ManyThreads>::columns; ++j) {
+          ++seen[Fragment<ManyThreads>::first_row() + i][Fragment<ManyThreads>::first_column() + j];
+        }
+      }
+    });
+  }
+  for (const auto& row : seen) {
+    for (const int count : row) EXPECT_EQ(count, 1);
+  }
+}
+
+template <typename T>
+std::vector<T> numbers(i64 count, int seed) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int number = static_cast<int>((i * 7 + static_cast<std::size_t>(seed)) % 13) - 6;
+    if constexpr (sizeof(T) == 2) {
+      values[i] = convert<T>(static_cast<f32>(number));
+    } else {
+      values[i] = static_cast<T>(number);
+    }
+  }
+  return values;
+}
+
+f64 plain(f16 value) {
+  return convert<f64>(value);
+}
+f64 plain(auto value) {
+  return static_cast<f64>(value);
+}
+
+/// Small integers, so that every sum is exact: tile by tile the product, nothing outside the matrix touched.
+template <typename T, typename Sum>
+void expect_product(i64 m, i64 n, i64 k) {
+  using C = Config<T, Sum>;
+  FakeEngine engine;
+  const std::vector<T> a = numbers<T>(m * k + 16, 1);
+  const std::vector<T> b = numbers<T>(k * n + 16, 5);
+  std::vector<T> out = numbers<T>(m * n + 16, 9);
+  const std::vector<T> before = out;
+  engine.run(0, 0, [&] {
+    for (i64 row = 0; row < m; row += C::tile_m) {
+      for (i64 column = 0; column < n; column += C::tile_n) {
+        const auto sums = multiply_tile<C, T>({a.data(), m, k}, {b.data(), k, n}, {row, column});
+        store_tile<C, T>({out.data(), m, n}, {row, column}, sums);
+      }
+    }
+  });
+  for (i64 row = 0; row < m; ++row) {
+    for (i64 column = 0; column < n; ++column) {
+      f64 expected = 0;
+      for (i64 depth = 0; depth < k; ++depth) {
+        expected += plain(a[static_cast<std::size_t>(row * k + depth)]) *
+                    plain(b[static_cast<std::size_t>(depth * n + column)]);
+      }
+      EXPECT_EQ(plain(out[static_cast<std::size_t>(row * n + column)]), expected) << row << ", " << column;
+    }
+  }
+  for (auto i = static_cast<std::size_t>(m * n); i < out.size(); ++i) EXPECT_EQ(plain(out[i]), plain(before[i]));
+}
+
+TEST(MultiplyTile, GivesTheProductWhateverTheShape) {
+  for (const i64 m : {1, 8, 11}) {
+    for (const i64 n : {1, 8, 13, 16}) {
+      for (const i64 k : {0, 1, 8, 20}) {
+        expect_product<f32, f32>(m, n, k);
+        expect_product<f16, f32>(m, n, k);
+        expect_product<f64, f64>(m, n, k);
+        expect_product<i32, i32>(m, n, k);
+      }
+    }
+  }
+}
+
+template <int width>
+void expect_packs_inside(i64 rows, i64 columns) {
+  using C = Config<f32, f32>;
+  FakeEngine engine;
+  std::vector<int> seen(static_cast<std::size_t>(rows * columns));
+  const Corner corner = {8, 8};
+  engine.run(0, 0, [&] {
+    for_each_pack_of_tile<C, width>(rows, columns, corner, [&](const auto& turn) {
+      for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(turn[0] + lane));
+    });
+  });
+  for (i64 row = 0; row < rows; ++row) {
+    for (i64 column = 0; column < columns; ++column) {
+      const bool inside = row >= 8 && row < 16 && column >= 8 && column < 16;
+      EXPECT_EQ(seen[static_cast<std::size_t>(row * columns + column)], inside) << row << ", " << column;
+    }
+  }
+}
+
+TEST(ForEachPackOfTile, VisitsTheTileInsideTheMatrixOnce) {
+  expect_packs_inside<4>(20, 24);
+  expect_packs_inside<4>(11, 12);
+  expect_packs_inside<1>(11, 13);
+}
+
+}  // namespace
+}  // namespace iris::device
