@@ -53,8 +53,9 @@ struct Stop {};
 struct Frame {
   Value value;
   std::size_t offset = 0;  // in the text that yaml-cpp reads
-  // Of a map: the key that waits for its value. A member that is an error of its own is parsed and dropped.
-  std::optional<Member> key;
+  // Of a map: the member whose value is to come. One that is an error of its own is parsed and dropped.
+  Member member;
+  bool has_key = false;
   bool drop = false;
   std::unordered_set<std::string> keys;
   bool is_key = false;  // this whole value stands where a key should
@@ -105,7 +106,7 @@ class Builder final : public YAML::EventHandler {
     Position where = place(mark);
     if (awaits_key()) return drop_key(where, "a key is missing before ':'; write one");
     // A null that nobody wrote has the mark of whatever comes next: show the key that lacks a value instead.
-    if (!written && !frames_.empty() && frames_.back().key) where = frames_.back().key->where;
+    if (!written && !frames_.empty() && frames_.back().has_key) where = frames_.back().member.where;
     refuse_anchor(mark, anchor);
     add({Null{}, where});
   }
@@ -148,7 +149,7 @@ class Builder final : public YAML::EventHandler {
   Position place(const YAML::Mark& mark) const { return places_.at(source_.original(offset(mark))); }
   static std::size_t offset(const YAML::Mark& mark) { return static_cast<std::size_t>(std::max(0, mark.pos)); }
 
-  bool awaits_key() const { return !frames_.empty() && frames_.back().value.as<Object>() && !frames_.back().key; }
+  bool awaits_key() const { return !frames_.empty() && frames_.back().value.as<Object>() && !frames_.back().has_key; }
 
   bool refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor == 0) return false;
@@ -203,8 +204,7 @@ class Builder final : public YAML::EventHandler {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
     if (!frame.is_key) return add(std::move(frame.value));
-    frames_.back().key = Member{"", frame.value.where, {}};
-    frames_.back().drop = true;
+    set_key({"", frame.value.where, {}}, true);
   }
 
   void start_member(Position where, const std::string& key) {
@@ -213,14 +213,19 @@ class Builder final : public YAML::EventHandler {
     if (!frame.keys.insert(key).second) {
       return drop_key(where, "duplicate key " + quoted(key) + "; it stands in this map already: remove one of them");
     }
-    frame.key = Member{key, where, {}};
-    frame.drop = false;
+    set_key({key, where, {}}, false);
+  }
+
+  void set_key(Member member, bool drop) {
+    Frame& frame = frames_.back();
+    frame.member = std::move(member);
+    frame.has_key = true;
+    frame.drop = drop;
   }
 
   void drop_key(Position where, const std::string& message) {
     report_.error(where, message);
-    frames_.back().key = Member{"", where, {}};
-    frames_.back().drop = true;
+    set_key({"", where, {}}, true);
   }
 
   void add(Value value) {
@@ -232,9 +237,9 @@ class Builder final : public YAML::EventHandler {
     if (auto* array = frame.value.as<Array>()) {
       array->push_back(std::move(value));
     } else {
-      frame.key->value = std::move(value);
-      if (!frame.drop) frame.value.as<Object>()->push_back(std::move(*frame.key));
-      frame.key.reset();
+      frame.member.value = std::move(value);
+      if (!frame.drop) frame.value.as<Object>()->push_back(std::move(frame.member));
+      frame.has_key = false;
     }
   }
 

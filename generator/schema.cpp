@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "generator/scalar.hpp"
 #include "generator/schema_node.hpp"
@@ -71,7 +72,7 @@ std::size_t code_points(std::string_view text) {
 // What an error calls a value: its key, and the choice that the rule depends on ("variant", " for all_reduce").
 struct Name {
   std::string_view label;
-  std::string_view context = "";
+  std::string_view context;
 };
 
 class Checker {
@@ -170,7 +171,7 @@ class Checker {
     std::set<Literal> seen;
     for (Value& item : array) {
       if (report_.full()) return;
-      check(*node.items, item, {title.empty() ? name.label : title});
+      check(*node.items, item, {title.empty() ? name.label : title, {}});
       const auto literal = as_literal(item);
       if (!node.unique_items || !literal || seen.insert(*literal).second) continue;
       fail(item, std::string(name.label) + " has " + to_string(*literal) + " twice; remove one");
@@ -189,8 +190,13 @@ class Checker {
     }
     for (const std::string& key : node.required) {
       if (value.find(key) || misspelt.contains(key)) continue;
-      report_.error(value.where, "missing key '" + key + "' of " + std::string(label_of(node, name)) + "; add " + key +
-                                     ": " + expected(*node.property(key)));
+      std::string message = "missing key '" + key + "' of ";
+      message.append(label_of(node, name))
+          .append("; add ")
+          .append(key)
+          .append(": ")
+          .append(expected(*node.property(key)));
+      report_.error(value.where, std::move(message));
     }
     check_condition(node, value, name);
   }
@@ -243,7 +249,7 @@ Schema::~Schema() = default;
 
 void Schema::validate(Value& root, Report& report) const {
   const SchemaNode& node = *nodes_->root;
-  Checker(report).check(node, root, {node.title.empty() ? "the document" : node.title});
+  Checker(report).check(node, root, {node.title.empty() ? "the document" : node.title, {}});
 }
 
 }  // namespace irisgen

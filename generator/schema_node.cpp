@@ -169,8 +169,8 @@ std::string list(const std::vector<Literal>& literals) {
   return text;
 }
 
-std::string type_phrase(const SchemaNode& node) {
-  switch (*node.type) {
+std::string type_phrase(JsonType type, const SchemaNode& node) {
+  switch (type) {
     case JsonType::null:
       return "null";
     case JsonType::boolean:
@@ -229,7 +229,7 @@ std::string expected(const SchemaNode& node) {
   }
   if (!node.allowed.empty()) return list(node.allowed);
   if (node.pattern) return node.title.empty() ? "a string of another form" : node.title;
-  if (node.type) return type_phrase(node);
+  if (node.type) return type_phrase(*node.type, node);
   for (const SchemaNode* part : node.all_of) return expected(*part);
   return "something else";
 }

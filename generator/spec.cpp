@@ -15,8 +15,14 @@
 namespace irisgen {
 namespace {
 
+Schema read_schema() {
+  const auto text = resource("schemas/spec.json");
+  if (!text) throw std::logic_error("schemas/spec.json is not among the resources");
+  return Schema(*text);
+}
+
 const Schema& spec_schema() {
-  static const Schema schema(resource("schemas/spec.json").value());
+  static const Schema schema = read_schema();
   return schema;
 }
 

@@ -109,9 +109,8 @@ class KernelReader {
   void read_dtype() {
     spec_.dtype_where = place_of("dtype");
     const auto* name = text_of(kernel_.find("dtype"));
-    if (!name) return;
-    dtype_ = dtype_from(*name);
-    spec_.dtype = *dtype_;
+    if (name) dtype_ = dtype_from(*name);
+    if (dtype_) spec_.dtype = *dtype_;
   }
 
   bool is_half() const { return dtype_ == Dtype::f16 || dtype_ == Dtype::bf16; }
@@ -132,24 +131,25 @@ class KernelReader {
     const bool reduces = spec_.pattern && spec_.pattern->reduces;
     if (!takes("accumulate", reduces, "does not reduce and takes no") || !dtype_) return;
     const auto* name = text_of(kernel_.find("accumulate"));
-    if (!name) return;
-    const Dtype wanted = *dtype_from(*name);
+    const auto wanted = name ? dtype_from(*name) : std::nullopt;
+    if (!wanted) return;
     std::vector<Dtype> allowed = {spec_.accumulate};
     if (is_half() || dtype_ == Dtype::f32) allowed = {Dtype::f32, Dtype::f64};
-    if (std::ranges::find(allowed, wanted) == allowed.end()) {
+    if (std::ranges::find(allowed, *wanted) == allowed.end()) {
       std::string list(to_string(allowed.front()));
       if (allowed.size() > 1) list += " or " + std::string(to_string(allowed.back()));
       report_.error(place_of("accumulate"),
                     std::string(to_string(*dtype_)) + " does not accumulate in " + *name + "; write " + list);
       return;
     }
-    spec_.accumulate = wanted;
+    spec_.accumulate = *wanted;
   }
 
   void read_op() {
     const bool reduces = spec_.pattern && spec_.pattern->reduces;
     if (!takes("op", reduces, "does not reduce and takes no")) return;
-    if (const auto* name = text_of(kernel_.find("op"))) spec_.op = *op_from(*name);
+    const auto* name = text_of(kernel_.find("op"));
+    spec_.op = name ? op_from(*name).value_or(Op::sum) : Op::sum;
   }
 
   void read_world() {
