@@ -122,13 +122,15 @@ class GpuMatrix : public testing::TestWithParam<Combination> {
 };
 
 /// Few blocks, so that all ranks of one GPU are resident together; more than one, so that blocks must agree.
-constexpr const char* small_grid = "blocks: 6, threads: 128";
+std::string small_grid(const Pattern& pattern) {
+  return is_fused(pattern) ? "blocks: 6, comm_blocks: 2" : "blocks: 6, threads: 128";
+}
 
 TEST_P(GpuMatrix, EveryElementIsRightForDynamicExtents) {
   const auto& [pattern, variant, world] = GetParam();
   std::size_t turn = static_cast<std::size_t>(world);
   for (const char* dtype : dtypes) {
-    const Case wanted{pattern, variant, world, dtype, ops.at(turn++ % ops.size()), {}, true, small_grid};
+    const Case wanted{pattern, variant, world, dtype, ops.at(turn++ % ops.size()), {}, true, small_grid(*pattern)};
     SCOPED_TRACE(wanted.text());
     const BuiltKernel built = build(wanted);
     for (const Extents& extents : awkward_extents(*pattern, world)) {
@@ -142,8 +144,14 @@ TEST_P(GpuMatrix, EveryElementIsRightForStaticExtents) {
   const auto& [pattern, variant, world] = GetParam();
   std::size_t turn = static_cast<std::size_t>(world);
   for (const Extents& extents : awkward_extents(*pattern, world)) {
-    const Case wanted{pattern, variant, world,     dtypes.at(turn % dtypes.size()), ops.at(turn % ops.size()),
-                      extents, false,   small_grid};
+    const Case wanted{pattern,
+                      variant,
+                      world,
+                      dtypes.at(turn % dtypes.size()),
+                      ops.at(turn % ops.size()),
+                      extents,
+                      false,
+                      small_grid(*pattern)};
     ++turn;
     SCOPED_TRACE(wanted.text());
     expect_right(build(wanted), extents);
@@ -181,7 +189,7 @@ void launch_on_all_but(int missing, Context& context, const BuiltKernel& built, 
 TEST_P(GpuBrokenPeer, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
   const auto& [pattern, variant, world] = GetParam();
   const Extents extents = is_fused(*pattern) ? Extents{192, 64, 64} : Extents{1, 4096, 1};
-  const std::string config = std::string(small_grid) + ", timeout_ms: 200";
+  const std::string config = small_grid(*pattern) + ", timeout_ms: 200";
   const BuiltKernel built = build({pattern, variant, world, "f32", "sum", extents, false, config});
   constexpr int missing = 2;
   World ranks({.size = world, .target = built.manifest.target, .heap_bytes = 16U << 20U, .seed = 0});
@@ -205,7 +213,7 @@ TEST(GpuAllReduce, VariantsAgreeBitwise) {
   options.verify = false;
   for (const int world : {2, 3, 8}) {
     for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
-      Case wanted{pattern, "one_shot", world, dtype, "sum", {1, 10007, 1}, false, small_grid};
+      Case wanted{pattern, "one_shot", world, dtype, "sum", {1, 10007, 1}, false, small_grid(*pattern)};
       const BuffersOfRanks one_shot = run_kernel(build(wanted), options).outputs;
       for (const char* variant : {"two_shot", "ring"}) {
         wanted.variant = variant;
