@@ -114,6 +114,7 @@ nlohmann::ordered_json argument_json(const Plan& plan, const Argument& argument)
 
 std::string explain(const Plan& plan) {
   std::vector<Row> choices;
+  choices.reserve(plan.choices.size());
   for (const Choice& choice : plan.choices) choices.push_back({choice.name, choice.value, choice.reason});
   return plan.kernel.name + ": " + describe(plan) + "\n\n" + table(choices) + "\n" + table(argument_rows(plan)) + "\n" +
          table(cost_rows(plan));

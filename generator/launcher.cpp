@@ -79,6 +79,7 @@ std::string argument_comments(std::span<const Plan> plans) {
 /// `, {.n = n}`: the extents that a launch, or its capacity, gives.
 std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
   std::vector<std::string> members;
+  members.reserve(plan.dynamic_extents.size());
   for (const char name : plan.dynamic_extents) members.push_back("." + std::string(1, name) + " = " + prefix + name);
   return "{" + join(members, ", ") + "}";
 }

@@ -1,5 +1,6 @@
 #include "generator/output.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -60,11 +61,12 @@ struct Work {
 };
 
 void refuse_foreign(const Folder& folder, const Record& record, const std::string& owner, const std::string& name) {
-  for (const auto& [other, files] : record) {
-    if (other == owner || !files.contains(name)) continue;
-    throw std::runtime_error(folder.path_of(name) + " was written for '" + other + "' and would be overwritten for '" +
-                             owner + "'; use another folder, or another name for the kernel");
-  }
+  const auto is_foreign = [&](const auto& entry) { return entry.first != owner && entry.second.contains(name); };
+  const auto foreign = std::ranges::find_if(record, is_foreign);
+  if (foreign == record.end()) return;
+  throw std::runtime_error(folder.path_of(name) + " was written for '" + foreign->first +
+                           "' and would be overwritten for '" + owner +
+                           "'; use another folder, or another name for the kernel");
 }
 
 void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, Work& work) {
