@@ -1,0 +1,169 @@
+// What must hold among collectives, whatever the data: laws, not values.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host_samples.hpp"
+#include "runtime/launch_check.hpp"
+#include "runtime/random.hpp"
+#include "runtime/world.hpp"
+
+namespace iris {
+namespace {
+
+using irisgen::Dtype;
+using irisgen::Extents;
+using irisgen::Op;
+using test::build;
+using test::Sample;
+
+Sample sample_of(const char* pattern, const char* variant, int world, const char* dtype) {
+  return {.pattern = irisgen::find_pattern(pattern), .variant = variant, .world = world, .dtype = dtype};
+}
+
+/// Random elements for each rank.
+BuffersOfRanks random_inputs(int world, std::size_t count, Dtype dtype) {
+  BuffersOfRanks inputs;
+  for (int rank = 0; rank < world; ++rank) {
+    inputs.push_back(to_bytes(random_values({.seed = 11, .rank = rank}, count, dtype, Op::sum), dtype));
+  }
+  return inputs;
+}
+
+/// What a kernel makes of these inputs.
+BuffersOfRanks apply(const Sample& sample, const Extents& extents, const BuffersOfRanks& inputs,
+                     std::uint64_t seed = 0) {
+  const BuiltKernel built = build(sample);
+  const RunReport report = run_kernel(built, {.extents = test::launch_extents(built.manifest, extents),
+                                              .seed = seed,
+                                              .verify = false,
+                                              .inputs = {{"input", inputs}},
+                                              .progress = {}});
+  EXPECT_TRUE(report.violations.empty());
+  return report.outputs;
+}
+
+class Properties : public testing::TestWithParam<int> {
+ protected:
+  int world() const { return GetParam(); }
+  std::size_t ranks() const { return static_cast<std::size_t>(GetParam()); }
+};
+
+/// All sums run in the order of ranks, so not even the last bit tells the variants apart.
+TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
+  for (const auto& [name, dtype] : {std::pair{"f32", Dtype::f32}, {"f16", Dtype::f16}, {"bf16", Dtype::bf16}}) {
+    const BuffersOfRanks inputs = random_inputs(world(), 3001, dtype);
+    const BuffersOfRanks one_shot = apply(sample_of("all_reduce", "one_shot", world(), name), {.n = 3001}, inputs);
+    for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
+    EXPECT_EQ(apply(sample_of("all_reduce", "two_shot", world(), name), {.n = 3001}, inputs), one_shot) << name;
+    EXPECT_EQ(apply(sample_of("all_reduce", "ring", world(), name), {.n = 3001}, inputs), one_shot) << name;
+  }
+}
+
+TEST_P(Properties, AllGatherAfterReduceScatterIsAllReduce) {
+  const std::size_t count = 219;
+  const BuffersOfRanks inputs = random_inputs(world(), count * ranks(), Dtype::f32);
+  const auto segment = static_cast<std::int64_t>(count);
+  const BuffersOfRanks scattered =
+      apply(sample_of("reduce_scatter", "auto", world(), "f32"), {.m = 1, .n = segment}, inputs);
+  const BuffersOfRanks gathered =
+      apply(sample_of("all_gather", "auto", world(), "f32"), {.m = 1, .n = segment}, scattered);
+  EXPECT_EQ(gathered, apply(sample_of("all_reduce", "two_shot", world(), "f32"), {.m = world(), .n = segment}, inputs));
+}
+
+TEST_P(Properties, AllToAllTwiceChangesNothing) {
+  const BuffersOfRanks inputs = random_inputs(world(), 5 * 37 * ranks(), Dtype::f16);
+  const Sample sample = sample_of("all_to_all", "auto", world(), "f16");
+  const Extents extents{.m = 5, .n = 37};
+  const BuffersOfRanks once = apply(sample, extents, inputs);
+  EXPECT_EQ(once == inputs, world() == 1);
+  EXPECT_EQ(apply(sample, extents, once), inputs);
+}
+
+TEST_P(Properties, BroadcastGivesEveryRankTheRootsInput) {
+  const BuffersOfRanks inputs = random_inputs(world(), 777, Dtype::bf16);
+  const BuffersOfRanks outputs = apply(sample_of("broadcast", "auto", world(), "bf16"), {.n = 777}, inputs);
+  for (const auto& output : outputs) EXPECT_EQ(output, inputs[ranks() / 2]);  // the sample's root
+}
+
+TEST_P(Properties, OrderOfExecutionChangesNothing) {
+  for (const auto& [pattern, variant] : {std::pair{"all_reduce", "one_shot"},
+                                         {"all_reduce", "two_shot"},
+                                         {"all_reduce", "ring"},
+                                         {"all_to_all", "auto"}}) {
+    const Sample sample = sample_of(pattern, variant, world(), "f32");
+    const bool all_to_all = std::string(pattern) == "all_to_all";
+    const BuffersOfRanks inputs = random_inputs(world(), 501 * (all_to_all ? ranks() : 1), Dtype::f32);
+    const BuffersOfRanks first = apply(sample, {.m = 1, .n = 501}, inputs, 0);
+    for (std::uint64_t seed = 1; seed < 12; ++seed) EXPECT_EQ(apply(sample, {.m = 1, .n = 501}, inputs, seed), first);
+  }
+}
+
+TEST_P(Properties, AllReduceInPlaceIsAllReduce) {
+  for (const char* variant : {"one_shot", "two_shot", "ring"}) {
+    const Sample sample = sample_of("all_reduce", variant, world(), "f32");
+    const BuffersOfRanks inputs = random_inputs(world(), 1003, Dtype::f32);
+    const BuffersOfRanks expected = apply(sample, {.n = 1003}, inputs);
+    const BuiltKernel built = build(sample);
+    ASSERT_TRUE(built.manifest.in_place);
+    BuffersOfRanks outputs(inputs);
+    World ranks({.size = world(), .heap_bytes = 16U << 20U});
+    ranks.run([&](Context& context) {
+      auto& mine = outputs[static_cast<std::size_t>(context.rank())];
+      const LaunchExtents extents = test::launch_extents(built.manifest, {.n = 1003});
+      Kernel kernel(context, built, extents);
+      void* buffer = context.allocate(mine.size());
+      context.device().copy(buffer, mine.data(), mine.size());
+      context.barrier();
+      kernel.launch(std::array{buffer, buffer}, extents);
+      context.barrier();
+      context.device().copy(mine.data(), buffer, mine.size());
+    });
+    EXPECT_EQ(outputs, expected) << variant;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, Properties, testing::Values(1, 2, 3, 5, 8),
+                         [](const auto& info) { return "world" + std::to_string(info.param); });
+
+/// A rank whose kernel never starts is named by those that wait, in every pattern, at once.
+TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
+  for (const irisgen::Pattern* pattern : irisgen::patterns()) {
+    for (const irisgen::Variant& variant : pattern->variants) {
+      const Sample sample{.pattern = pattern,
+                          .variant = std::string(variant.name),
+                          .world = 3,
+                          .shape = test::is_fused(*pattern) ? Extents{24, 16, 16} : Extents{1, 512, 1}};
+      const BuiltKernel built = build(sample);
+      const int missing = 1;  // the root of a broadcast, and the middle of a ring
+      const auto start = std::chrono::steady_clock::now();
+      World ranks({.size = 3, .heap_bytes = 16U << 20U});
+      std::string sentence;
+      try {
+        ranks.run([&](Context& context) {
+          std::vector<void*> buffers;
+          for (const irisgen::Argument& argument : built.manifest.arguments) {
+            buffers.push_back(context.allocate(static_cast<std::size_t>(bytes_of(argument, *sample.shape))));
+          }
+          Kernel kernel(context, built);
+          if (context.rank() != missing) kernel.launch(buffers);
+          context.barrier();
+        });
+      } catch (const std::exception& error) {
+        sentence = error.what();
+      }
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+      EXPECT_NE(sentence.find("deadlock"), std::string::npos) << sample.text() << sentence;
+      EXPECT_NE(sentence.find("for rank 1 "), std::string::npos) << sample.text() << sentence;
+      EXPECT_NE(sentence.find("rank 1 runs no kernel; it waits in barrier()"), std::string::npos) << sentence;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iris

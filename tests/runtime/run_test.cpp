@@ -1,0 +1,140 @@
+// run_kernel: data in, verified results out.
+
+#include "runtime/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "runtime/random.hpp"
+
+namespace iris {
+namespace {
+
+using irisgen::Dtype;
+using test::error_of;
+using test::host_kernel;
+
+RunOptions options_of(std::int64_t n) {
+  RunOptions options;
+  options.extents.n = n;
+  return options;
+}
+
+TEST(Run, VerifiesEveryElementOfEveryRankAndLaunch) {
+  RunOptions options = options_of(1001);
+  options.repeat = 6;
+  const RunReport report = run_kernel(host_kernel("sum_of_three", 3), options);
+  EXPECT_TRUE(report.verified);
+  EXPECT_TRUE(report.passed);
+  EXPECT_EQ(report.elements, 6 * 3 * 1001);
+  EXPECT_EQ(report.wrong, 0);
+  EXPECT_EQ(report.worst.element.error, 0);
+  EXPECT_EQ(report.device, "CPU (fibers)");
+  EXPECT_EQ(report.output, "output");
+  EXPECT_EQ(report.shape, (std::vector<std::int64_t>{1, 1001}));
+  EXPECT_GT(report.launch_ms, 0);
+}
+
+TEST(Run, FindsWrongResultsAndSaysWhere) {
+  // Adds each element's index, where the manifest promises a sum over one rank: only element 0 is right.
+  const RunReport report = run_kernel(host_kernel("add_index", 1), options_of(100));
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.wrong, 99);
+  EXPECT_EQ(report.worst.rank, 0);
+  EXPECT_EQ(report.worst.element.index, 1);
+  EXPECT_EQ(report.worst.element.actual, report.worst.element.expected + 1);
+}
+
+TEST(Run, FindsOutputsThatWereNotWritten) {
+  const RunReport report = run_kernel(host_kernel("plain_store", 1), options_of(64));
+  EXPECT_FALSE(report.passed);
+  EXPECT_GE(report.wrong, 62);
+}
+
+TEST(Run, DoesNotJudgeUnlessAsked) {
+  RunOptions options = options_of(100);
+  options.verify = false;
+  const RunReport report = run_kernel(host_kernel("add_index", 1), options);
+  EXPECT_FALSE(report.verified);
+  EXPECT_TRUE(report.passed);
+  EXPECT_EQ(report.elements, 0);
+}
+
+TEST(Run, FindsWritesBeyondTheEndOfABuffer) {
+  // note_order writes 128 elements whatever n is.
+  RunOptions options = options_of(100);
+  options.verify = false;
+  const RunReport report = run_kernel(host_kernel("note_order", 1), options);
+  EXPECT_FALSE(report.passed);
+  ASSERT_FALSE(report.violations.empty());
+  EXPECT_EQ(report.violations.front(), "memory next to 'output' of rank 0 (launch 0) was overwritten");
+}
+
+TEST(Run, TakesInputsAndGivesOutputs) {
+  RunOptions options = options_of(4);
+  const irisgen::Values first = {1, 2, 3, -4};
+  const irisgen::Values second = {10, 20, 30, 40};
+  const irisgen::Values third = {100, 200, 300, 2147483647};
+  for (const irisgen::Values& values : {first, second, third}) {
+    options.inputs["input"].push_back(to_bytes(values, Dtype::i32));
+  }
+  const RunReport report = run_kernel(host_kernel("sum_of_three", 3), options);
+  EXPECT_TRUE(report.passed);
+  for (const auto& output : report.outputs) {
+    EXPECT_EQ(to_values(output, Dtype::i32), (irisgen::Values{111, 222, 333, -2147483613.0}));
+  }
+}
+
+TEST(Run, RefusesInputsThatDoNotFit) {
+  const BuiltKernel built = host_kernel("sum_of_three", 3);
+  const auto failure = [&](const std::string& name, const BuffersOfRanks& buffers) {
+    RunOptions options = options_of(4);
+    options.inputs[name] = buffers;
+    return error_of([&] { run_kernel(built, options); });
+  };
+  const std::vector<std::byte> right(16);
+  EXPECT_EQ(failure("inptu", {right, right, right}), "sum_of_three reads no argument 'inptu'");
+  EXPECT_EQ(failure("output", {right, right, right}), "sum_of_three reads no argument 'output'");
+  EXPECT_EQ(failure("input", {right, right}), "'input' is given for 2 ranks, but sum_of_three runs on 3");
+  EXPECT_EQ(failure("input", {right, std::vector<std::byte>(12), right}),
+            "'input' of rank 1 has 12 bytes, but sum_of_three takes 16");
+}
+
+TEST(Run, NeedsADynamicExtent) {
+  EXPECT_EQ(error_of([] { run_kernel(host_kernel("add_index", 1), {}); }),
+            "add_index: n is dynamic, so every launch must give it");
+}
+
+TEST(Run, MakesTheSameDataFromTheSameSeed) {
+  RunOptions options = options_of(100);
+  options.verify = false;
+  const BuiltKernel built = host_kernel("sum_of_three", 3);
+  const BuffersOfRanks first = run_kernel(built, options).outputs;
+  EXPECT_EQ(run_kernel(built, options).outputs, first);
+  options.seed = 1;
+  EXPECT_NE(run_kernel(built, options).outputs, first);
+}
+
+TEST(Run, PassesOnTheReportOfADeadlock) {
+  EXPECT_NE(error_of([] { run_kernel(host_kernel("missing_signal", 3), options_of(64)); }).find("waits for rank 1"),
+            std::string::npos);
+}
+
+TEST(Run, TellsHowItGetsOn) {
+  std::vector<std::string> stages;
+  RunOptions options = options_of(10);
+  options.repeat = 5;
+  options.progress = [&](std::string_view stage, int done, int total) {
+    EXPECT_EQ(total, 5);
+    EXPECT_LE(done, total);
+    if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
+  };
+  run_kernel(host_kernel("sum_of_three", 3), options);
+  EXPECT_EQ(stages, (std::vector<std::string>{"load", "launch", "verify", "launch", "verify"}));
+}
+
+}  // namespace
+}  // namespace iris
