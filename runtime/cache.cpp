@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 
 #include "generator/hash.hpp"
+#include "runtime/atomic_file.hpp"
+#include "runtime/build_id.hpp"
 #include "runtime/cache_entry.hpp"
 #include "runtime/file_lock.hpp"
 
@@ -14,10 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An entry is objects/<key>; partial/ holds what is being written, locks/ what is being compiled.
+// An entry is objects/<key>; partial/ holds what is being written, locks/ what is being compiled, recalls/ which key a
+// shorter key led to.
 constexpr const char* objects = "objects";
 constexpr const char* partial = "partial";
 constexpr const char* locks = "locks";
+constexpr const char* recalls = "recalls";
 
 const char* non_empty(const char* variable) {
   const char* value = std::getenv(variable);
@@ -86,7 +92,7 @@ CodeObject Cache::get_locked(const std::string& key, const CompileRequest& reque
                              const std::function<CodeObject()>& build) {
   std::optional<FileLock> lock;
   try {
-    for (const char* part : {objects, partial, locks}) fs::create_directories(folder_ / part);
+    for (const char* part : {objects, partial, locks, recalls}) fs::create_directories(folder_ / part);
     lock.emplace(folder_ / locks / key);
   } catch (const std::system_error& error) {
     note_problem(error.what());
@@ -104,6 +110,39 @@ void Cache::keep(const std::string& key, const CompileRequest& request, const Co
     evict();
   } catch (const std::system_error& error) {
     note_problem(error.what());
+  }
+}
+
+// A recall is JSON: {"key": …, "files": {path: build-id}}.
+std::optional<CodeObject> Cache::recall(const std::string& short_key) {
+  if (folder_.empty()) return std::nullopt;
+  std::ifstream stream(folder_ / recalls / short_key);
+  const auto recalled = nlohmann::json::parse(stream, nullptr, false);
+  const auto key = recalled.is_object() ? recalled.find("key") : recalled.end();
+  const auto files = recalled.is_object() ? recalled.find("files") : recalled.end();
+  if (key == recalled.end() || files == recalled.end() || !key->is_string() || !files->is_object()) return std::nullopt;
+  for (const auto& [path, id] : files->items()) {
+    if (id != build_id(path)) return std::nullopt;
+  }
+  return load(file_of(key->get<std::string>()));
+}
+
+void Cache::remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files) {
+  if (folder_.empty() || files.empty()) return;
+  nlohmann::json ids = nlohmann::json::object();
+  for (const std::string& file : files) {
+    const std::string id = build_id(file);
+    if (id.empty()) return;
+    ids[file] = id;
+  }
+  try {
+    const nlohmann::json recalled = {{"key", key}, {"files", ids}};
+    for (const char* part : {partial, recalls}) fs::create_directories(folder_ / part);
+    write_atomically(folder_ / recalls / short_key, folder_ / partial, {recalled.dump()});
+  } catch (const std::system_error& error) {
+    note_problem(error.what());
+  } catch (const nlohmann::json::exception&) {
+    // A path that is no UTF-8; the long way is still there.
   }
 }
 
@@ -128,6 +167,7 @@ std::size_t Cache::clear() {
   std::size_t count = 0;
   for (const auto& file : fs::directory_iterator(folder_ / objects)) count += fs::remove(file.path()) ? 1 : 0;
   fs::remove_all(folder_ / partial);
+  fs::remove_all(folder_ / recalls);
   return count;
 }
 
@@ -148,6 +188,7 @@ void Cache::evict() const {
     files.push_back(found);
   }
   if (total <= limit_bytes_) return;
+  fs::remove_all(folder_ / recalls, ignored);
   std::ranges::sort(files, {}, &File::last_use);
   for (const File& file : files) {
     if (total <= limit_bytes_) break;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ class Cache {
 
   /// The entry, or what `build` makes, which is then kept. Passes on what `build` throws.
   CodeObject get(const std::string& key, const CompileRequest& request, const std::function<CodeObject()>& build);
+
+  /// What `remember` was told under this shorter key, without a compiler being opened: the code, if every file of its
+  /// compiler is still the one that it was. Nothing otherwise.
+  std::optional<CodeObject> recall(const std::string& short_key);
+  /// `short_key` led to `key`, compiled by a compiler made of `files`. Does nothing where a file cannot be told from
+  /// another by its build-id.
+  void remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files);
 
   /// Most recently used first.
   std::vector<CacheEntry> list() const;

@@ -1,18 +1,12 @@
 #include "runtime/cache_entry.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <system_error>
 
 #include "generator/hash.hpp"
+#include "runtime/atomic_file.hpp"
 
 namespace iris {
 namespace {
@@ -51,43 +45,6 @@ std::string header_line(const CacheHeader& header, const CodeObject& code) {
   return object.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-/// A file that is removed again unless it is published.
-class PartialFile {
- public:
-  explicit PartialFile(const std::filesystem::path& folder) : path_((folder / "XXXXXX").string()) {
-    descriptor_ = mkostemp(path_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) fail("cannot create a file in " + folder.string());
-  }
-  ~PartialFile() {
-    close(descriptor_);
-    if (!published_) unlink(path_.c_str());
-  }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  void write(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno != EINTR) fail("cannot write " + path_);
-      if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  void publish(const std::filesystem::path& file) {
-    if (fsync(descriptor_) != 0) fail("cannot flush " + path_);
-    if (rename(path_.c_str(), file.c_str()) != 0) fail("cannot rename " + path_ + " to " + file.string());
-    published_ = true;
-  }
-
- private:
-  std::string path_;
-  int descriptor_ = -1;
-  bool published_ = false;
-};
-
 /// The JSON line, with the stream at the first byte of the code.
 std::optional<json> read_json(std::istream& stream) {
   std::string line;
@@ -100,10 +57,7 @@ std::optional<json> read_json(std::istream& stream) {
 
 void write_entry(const std::filesystem::path& file, const std::filesystem::path& partial, const CacheHeader& header,
                  const CodeObject& code) {
-  PartialFile output(partial);
-  output.write(std::string(format_line) + "\n" + header_line(header, code) + "\n");
-  output.write(as_text(code.bytes));
-  output.publish(file);
+  write_atomically(file, partial, {format_line, "\n", header_line(header, code), "\n", as_text(code.bytes)});
 }
 
 std::optional<CodeObject> read_entry(const std::filesystem::path& file) try {

@@ -28,9 +28,10 @@ class CompileError : public std::runtime_error {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  virtual std::string_view name() const = 0;             ///< clang, hiprtc, nvrtc
-  virtual std::string version() const = 0;               ///< part of the cache's key
-  virtual std::vector<std::string> targets() const = 0;  ///< those of irisgen::targets() that it can compile
+  virtual std::string_view name() const = 0;                     ///< clang, hiprtc, nvrtc
+  virtual std::string version() const = 0;                       ///< part of the cache's key
+  virtual std::vector<std::string> files() const { return {}; }  ///< the libraries that it is made of; empty: not told
+  virtual std::vector<std::string> targets() const = 0;          ///< those of irisgen::targets() that it can compile
   virtual std::string options(const irisgen::Target& target) const = 0;  ///< part of the cache's key
   /// Throws CompileError; never ends the process, whatever the source.
   virtual CodeObject compile(const CompileRequest& request) const = 0;
@@ -45,7 +46,7 @@ struct MissingCompiler {
 
 /// The compilers of this machine, found once. All are opened at run time; none is linked.
 struct Compilers {
-  std::vector<std::unique_ptr<Compiler>> present;
+  std::vector<std::shared_ptr<const Compiler>> present;
   std::vector<MissingCompiler> missing;
 
   static const Compilers& instance();
@@ -54,5 +55,8 @@ struct Compilers {
   /// sentence that says what to install.
   const Compiler& find(const irisgen::Target& target, std::string_view preferred = {}) const;
 };
+
+/// Compilers::instance().find(), but opens no more of the compilers than it has to.
+const Compiler& find_compiler(const irisgen::Target& target, std::string_view preferred = {});
 
 }  // namespace iris

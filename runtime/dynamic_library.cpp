@@ -61,16 +61,16 @@ void* DynamicLibrary::get(const char* symbol) const {
   throw std::runtime_error(name_ + " has no function " + symbol);
 }
 
-std::string own_folder() {
+std::string own_file() {
   Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+  if (dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) return {};
   namespace fs = std::filesystem;
   std::error_code error;
   // The loader names the program itself as it was called, which need not be a path from here.
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path named = fs::canonical(info.dli_fname, error);
   const bool is_program = error || named == program || named.filename() == program.filename();
-  return (is_program && !program.empty() ? program : named).parent_path().string();
+  return (is_program && !program.empty() ? program : named).string();
 }
 
 }  // namespace iris

@@ -44,8 +44,7 @@ class DynamicLibrary {
   std::string name_;
 };
 
-/// Folder of the program or library that contains this code, without a slash at the end; empty if the loader cannot
-/// tell.
-std::string own_folder();
+/// File of the program or library that contains this code, links resolved; empty if the loader cannot tell.
+std::string own_file();
 
 }  // namespace iris

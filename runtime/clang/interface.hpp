@@ -7,7 +7,7 @@
 namespace iris::clang_library {
 
 /// Changes whenever a struct below does.
-inline constexpr int interface_version = 1;
+inline constexpr int interface_version = 2;
 inline constexpr const char* entry_name = "irisgen_clang_interface";
 
 /// Text is UTF-8 and zero-terminated; all of it must outlive the call.
@@ -33,6 +33,7 @@ struct Outcome {
 struct Interface {
   int version;                          ///< interface_version of the library
   const char* compiler_version;         ///< full version of Clang
+  const char* const* files;             ///< the libraries of Clang and LLVM that it uses; ends with nullptr
   const char* const* targets;           ///< ends with nullptr
   const char* (*options)(const char*);  ///< of a target, as one line; nullptr for an unknown one
   Outcome* (*compile)(const Request*);  ///< thread-safe; nullptr only when memory is exhausted

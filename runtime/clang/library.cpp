@@ -1,4 +1,6 @@
 #include <clang/Basic/Version.h>
+#include <dlfcn.h>
+#include <llvm-c/Core.h>
 
 #include <cstring>
 #include <memory>
@@ -76,6 +78,19 @@ void release(Outcome* outcome) {
   delete static_cast<OwnedOutcome*>(outcome);
 }
 
+/// The file that a function comes from.
+std::string file_of(const void* function) {
+  Dl_info info = {};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+const char* const* files() {
+  static const std::string clang = file_of(reinterpret_cast<const void*>(&clang::getClangFullVersion));
+  static const std::string llvm = file_of(reinterpret_cast<const void*>(&LLVMGetVersion));
+  static const char* const names[] = {clang.c_str(), llvm.c_str(), nullptr};
+  return names;
+}
+
 const char* const* targets() {
   static const std::vector<const char*> names = [] {
     std::vector<const char*> result;
@@ -110,6 +125,7 @@ const char* options(const char* name) {
 extern "C" __attribute__((visibility("default"))) const iris::clang_library::Interface* irisgen_clang_interface() {
   using namespace iris::clang_library;
   static const std::string version = clang::getClangFullVersion();
-  static const Interface interface = {interface_version, version.c_str(), targets(), options, compile, release};
+  static const Interface interface = {interface_version, version.c_str(), files(), targets(),
+                                      options,           compile,         release};
   return &interface;
 }

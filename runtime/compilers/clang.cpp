@@ -1,7 +1,7 @@
 #include "runtime/clang/interface.hpp"
 
-#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "runtime/compilers/containment.hpp"
@@ -31,6 +31,12 @@ class Clang : public Compiler {
 
   std::string_view name() const override { return "clang"; }
   std::string version() const override { return interface_->compiler_version; }
+
+  std::vector<std::string> files() const override {
+    std::vector<std::string> paths = {library_.path()};
+    for (const char* const* file = interface_->files; *file != nullptr; ++file) paths.emplace_back(*file);
+    return paths;
+  }
 
   std::vector<std::string> targets() const override {
     std::vector<std::string> names;
@@ -73,7 +79,7 @@ std::vector<std::string> candidates() {
   if (const char* named = std::getenv("IRISGEN_CLANG_LIBRARY")) return {named};
   const std::string file = "libirisgen_clang.so";
   std::vector<std::string> paths;
-  if (const std::string folder = own_folder(); !folder.empty()) {
+  if (const std::string folder = std::filesystem::path(own_file()).parent_path(); !folder.empty()) {
     for (const char* relative :
          {"/", "/irisgen/", "/../" IRISGEN_LIBRARY_FOLDER "/irisgen/", "/../lib/irisgen/", "/../../runtime/clang/"}) {
       paths.push_back(folder + relative + file);
@@ -88,7 +94,7 @@ std::vector<std::string> candidates() {
 
 FoundCompiler find_clang() {
   try {
-    return std::make_unique<Clang>(DynamicLibrary::open_first(candidates()));
+    return std::make_shared<const Clang>(DynamicLibrary::open_first(candidates()));
   } catch (const std::runtime_error& error) {
     return MissingCompiler{
         "clang", error.what(),

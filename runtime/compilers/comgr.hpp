@@ -22,6 +22,7 @@ class Comgr {
   Comgr(Comgr&&) noexcept;
 
   std::string version() const { return library_.version(); }
+  std::string path() const { return library_.path(); }
 
   /// gfx90a, gfx1030, …, without features.
   std::vector<std::string> targets() const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -8,20 +9,30 @@
 namespace iris {
 namespace {
 
-/// Every compiler, in the order of preference where two do the same target.
-constexpr FoundCompiler (*finders[])() = {find_hiprtc, find_clang, find_nvrtc};
+/// A compiler that a machine may have.
+struct Row {
+  std::string_view name;
+  std::array<bool, 3> platforms;  ///< by irisgen::Platform: whether it may do targets of it
+  /// Opened at the first call. Never destroyed: GPU libraries do not bear being unloaded while the process ends.
+  const FoundCompiler& (*found)();
+};
 
-Compilers find_all() {
-  Compilers compilers;
-  for (const auto finder : finders) {
-    FoundCompiler found = finder();
-    if (auto* compiler = std::get_if<std::unique_ptr<Compiler>>(&found)) {
-      compilers.present.push_back(std::move(*compiler));
-    } else {
-      compilers.missing.push_back(std::get<MissingCompiler>(std::move(found)));
-    }
-  }
-  return compilers;
+template <FoundCompiler (*Find)()>
+const FoundCompiler& once() {
+  static const FoundCompiler* const found = new FoundCompiler(Find());
+  return *found;
+}
+
+/// In the order of preference where two do the same target.
+constexpr std::array<Row, 3> rows = {{
+    {"hiprtc", {false, true, false}, once<find_hiprtc>},
+    {"clang", {true, true, false}, once<find_clang>},
+    {"nvrtc", {false, false, true}, once<find_nvrtc>},
+}};
+
+const Compiler* present(const FoundCompiler& found) {
+  const auto* compiler = std::get_if<std::shared_ptr<const Compiler>>(&found);
+  return compiler == nullptr ? nullptr : compiler->get();
 }
 
 bool compiles(const Compiler& compiler, std::string_view target) {
@@ -29,11 +40,14 @@ bool compiles(const Compiler& compiler, std::string_view target) {
   return std::ranges::find(targets, target) != targets.end();
 }
 
-/// Whether a compiler could do a target if it were there.
-bool would_compile(std::string_view compiler, irisgen::Platform platform) {
-  if (compiler == "nvrtc") return platform == irisgen::Platform::nvidia;
-  if (compiler == "hiprtc") return platform == irisgen::Platform::amd;
-  return platform != irisgen::Platform::nvidia;
+bool may_compile(const Row& row, irisgen::Platform platform) {
+  return row.platforms[static_cast<std::size_t>(platform)];
+}
+
+/// Whether a compiler could do targets of a platform if it were there.
+bool may_compile(std::string_view name, irisgen::Platform platform) {
+  const auto* row = std::ranges::find(rows, name, &Row::name);
+  return row != rows.end() && may_compile(*row, platform);
 }
 
 std::string list_of_targets(const Compiler& compiler) {
@@ -60,9 +74,28 @@ const Compiler& find_named(const Compilers& compilers, const irisgen::Target& ta
 }  // namespace
 
 const Compilers& Compilers::instance() {
-  // Never destroyed: GPU libraries do not bear being unloaded while the process ends.
-  static const Compilers* const compilers = new Compilers(find_all());
+  static const Compilers* const compilers = [] {
+    auto* all = new Compilers;
+    for (const Row& row : rows) {
+      const FoundCompiler& found = row.found();
+      if (const auto* compiler = std::get_if<std::shared_ptr<const Compiler>>(&found)) {
+        all->present.push_back(*compiler);
+      } else {
+        all->missing.push_back(std::get<MissingCompiler>(found));
+      }
+    }
+    return all;
+  }();
   return *compilers;
+}
+
+const Compiler& find_compiler(const irisgen::Target& target, std::string_view preferred) {
+  for (const Row& row : rows) {
+    if (!may_compile(row, target.platform) || (!preferred.empty() && row.name != preferred)) continue;
+    const Compiler* compiler = present(row.found());
+    if (compiler != nullptr && compiles(*compiler, target.name)) return *compiler;
+  }
+  return Compilers::instance().find(target, preferred);  // throws: it knows what each one lacks
 }
 
 const Compiler& Compilers::find(const irisgen::Target& target, std::string_view preferred) const {
@@ -72,12 +105,12 @@ const Compiler& Compilers::find(const irisgen::Target& target, std::string_view 
   }
   std::string message = "no compiler for " + std::string(target.name) + " on this machine";
   for (const auto& compiler : present) {
-    if (would_compile(compiler->name(), target.platform)) {
+    if (may_compile(compiler->name(), target.platform)) {
       message += "\n  " + std::string(compiler->name()) + ": its targets are: " + list_of_targets(*compiler);
     }
   }
   for (const MissingCompiler& compiler : missing) {
-    if (would_compile(compiler.name, target.platform)) {
+    if (may_compile(compiler.name, target.platform)) {
       message += "\n  " + compiler.name + ": " + compiler.reason + "; " + compiler.remedy;
     }
   }

@@ -57,6 +57,7 @@ class Hiprtc : public Compiler {
   // hiprtcVersion says 9.0 whatever the release; the files' names tell.
   std::string version() const override { return library_.version() + " (comgr " + comgr_.version() + ")"; }
 
+  std::vector<std::string> files() const override { return {library_.path(), comgr_.path()}; }
   std::vector<std::string> targets() const override { return targets_; }
 
   std::string options(const irisgen::Target& target) const override {
@@ -138,7 +139,7 @@ const std::vector<std::string> library_names = {
 
 FoundCompiler find_hiprtc() {
   try {
-    return std::make_unique<Hiprtc>(DynamicLibrary::open_first(library_names), Comgr());
+    return std::make_shared<const Hiprtc>(DynamicLibrary::open_first(library_names), Comgr());
   } catch (const std::runtime_error& error) {
     return MissingCompiler{"hiprtc", error.what(),
                            "install hiprtc and comgr from AMD's ROCm repository, or Debian's libamdhip64-5 and "

@@ -81,6 +81,7 @@ class Nvrtc : public Compiler {
     return std::to_string(major) + "." + std::to_string(minor);
   }
 
+  std::vector<std::string> files() const override { return {library_.path()}; }
   std::vector<std::string> targets() const override { return targets_; }
 
   std::string options(const irisgen::Target& target) const override {
@@ -164,7 +165,7 @@ std::vector<std::string> candidates() {
 
 FoundCompiler find_nvrtc() {
   try {
-    return std::make_unique<Nvrtc>(DynamicLibrary::open_first(candidates()));
+    return std::make_shared<const Nvrtc>(DynamicLibrary::open_first(candidates()));
   } catch (const std::runtime_error& error) {
     return MissingCompiler{"nvrtc", error.what(),
                            "install cuda-nvrtc-13-0 from NVIDIA's repository (or the CUDA toolkit, and set CUDA_HOME)"};

@@ -8,7 +8,7 @@
 namespace iris {
 
 /// A compiler, or why there is none.
-using FoundCompiler = std::variant<std::unique_ptr<Compiler>, MissingCompiler>;
+using FoundCompiler = std::variant<std::shared_ptr<const Compiler>, MissingCompiler>;
 
 FoundCompiler find_clang();
 FoundCompiler find_hiprtc();
