@@ -13,7 +13,7 @@ struct Resources {
   std::optional<int> registers;         ///< per thread: NVIDIA registers, AMD VGPRs (with AccVGPRs)
   std::optional<int> scalar_registers;  ///< per wave, AMD
   std::optional<int> shared_bytes;      ///< static, per block
-  std::optional<int> spill_bytes;       ///< per thread; 0 is what we want
+  std::optional<int> spill_bytes;       ///< scratch per thread (spills, arrays outside registers); best 0
 };
 
 /// A compiled kernel: an AMD code object, a cubin, or (host) a shared library.
