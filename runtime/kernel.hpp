@@ -24,7 +24,7 @@ struct BuiltKernel {
 
 /// Extents of a launch; those that the manifest fixes must agree with it or be left out.
 struct LaunchExtents {
-  std::optional<std::int64_t> m = {}, n = {}, k = {};
+  std::optional<std::int64_t> m = std::nullopt, n = std::nullopt, k = std::nullopt;
 };
 
 /// A kernel ready to be launched on one rank: loaded, its flags and workspace on the heap, residency checked.
