@@ -7,6 +7,10 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/irisgen")
 set_target_properties(irisgen_generator PROPERTIES EXPORT_NAME generator)
 set_target_properties(irisgen_runtime PROPERTIES EXPORT_NAME runtime)
 target_include_directories(irisgen_generator PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/irisgen>)
+if(IRISGEN_HOST)  # found again by irisgen-config.cmake; in the build tree it is known in runtime/host only
+  set_property(TARGET irisgen_runtime APPEND PROPERTY
+    INTERFACE_LINK_LIBRARIES $<INSTALL_INTERFACE:$<LINK_ONLY:Boost::context>>)
+endif()
 install(TARGETS irisgen_generator irisgen_runtime irisgen EXPORT irisgen)
 if(TARGET irisgen_clang)
   install(TARGETS irisgen_clang LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/irisgen")
