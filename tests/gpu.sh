@@ -78,7 +78,7 @@ names_of() { sed -n 's/.*{name: \([a-z_]*\),.*/\1/p' "$1"; }
 
 configure_and_build() {
   local host=OFF generator=()
-  [ -e /usr/include/boost/context/fiber.hpp ] && host=ON
+  compgen -G "/usr/lib/*/libboost_context.so" >/dev/null && host=ON
   command -v ninja >/dev/null && generator=(-G Ninja)
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
