@@ -61,6 +61,7 @@ class Device {
   virtual void release_host(void* memory) noexcept = 0;
 
   virtual Stream create_stream() = 0;
+  /// Only after Context::synchronize(stream), if kernels were launched into it.
   virtual void destroy_stream(Stream stream) noexcept = 0;
   /// Ordered in the stream, and complete on return.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = nullptr) = 0;

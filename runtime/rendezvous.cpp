@@ -1,6 +1,7 @@
 #include "runtime/rendezvous.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -68,11 +69,13 @@ std::string words_of(const std::exception_ptr& error) {
 }
 
 Rendezvous::Rendezvous(int ranks, RankObserver* observer)
-    : ranks_(ranks), observer_(observer), meeting_(new_meeting()), gone_(static_cast<std::size_t>(ranks), true) {}
+    : ranks_(ranks), observer_(observer), meeting_(new_meeting()), gone_(static_cast<std::size_t>(ranks)) {
+  std::iota(gone_.begin(), gone_.end(), 0);  // nobody is there before begin()
+}
 
 void Rendezvous::begin() {
   const std::lock_guard lock(mutex_);
-  gone_.assign(gone_.size(), false);
+  gone_.clear();
   failures_.clear();
   meeting_ = new_meeting();
   for (int rank = 0; observer_ != nullptr && rank < ranks_; ++rank) observer_->resumed(rank);
@@ -80,7 +83,7 @@ void Rendezvous::begin() {
 
 void Rendezvous::meet(int rank, Ticket ticket) {
   std::unique_lock lock(mutex_);
-  if (const auto lost = absent()) throw std::runtime_error(ticket.call + " cannot be done: " + describe_absence(*lost));
+  if (!gone_.empty()) throw std::runtime_error(ticket.call + " cannot be done: " + describe_absence(gone_.front()));
   const std::shared_ptr<Meeting> meeting = meeting_;
   const std::string doing = "waits in " + ticket.call;
   meeting->tickets[static_cast<std::size_t>(rank)] = std::move(ticket);
@@ -95,7 +98,7 @@ void Rendezvous::meet(int rank, Ticket ticket) {
 
 void Rendezvous::leave(int rank, std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
-  gone_[static_cast<std::size_t>(rank)] = true;
+  gone_.push_back(rank);
   if (error != nullptr) failures_.push_back({rank, std::move(error)});
   for (const auto& ticket : meeting_->tickets) {
     if (!ticket.has_value()) continue;
@@ -132,12 +135,6 @@ void Rendezvous::conclude(std::string verdict, int caller) {
     if (rank != caller && concluded->tickets[static_cast<std::size_t>(rank)].has_value()) observer_->resumed(rank);
   }
   concluded_.notify_all();
-}
-
-std::optional<int> Rendezvous::absent() const {
-  const auto found = std::ranges::find(gone_, true);
-  if (found == gone_.end()) return std::nullopt;
-  return static_cast<int>(found - gone_.begin());
 }
 
 /// "rank 2 has ended", "rank 2 has failed: …".

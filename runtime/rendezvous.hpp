@@ -54,7 +54,6 @@ class Rendezvous {
 
   std::shared_ptr<Meeting> new_meeting() const;
   void conclude(std::string verdict, int caller);
-  std::optional<int> absent() const;
   std::string describe_absence(int rank) const;
 
   const int ranks_;
@@ -62,8 +61,8 @@ class Rendezvous {
   mutable std::mutex mutex_;
   std::condition_variable concluded_;
   std::shared_ptr<Meeting> meeting_;  // the next to be concluded
-  std::vector<bool> gone_;
-  std::vector<Failure> failures_;  // in the order of time
+  std::vector<int> gone_;             // ranks, in the order in which they left
+  std::vector<Failure> failures_;     // in the order of time
 };
 
 /// "rank 3", "ranks 0, 2-7".

@@ -209,6 +209,7 @@ TEST(HostEngine, TimesAndOrdersWorkInStreams) {
     std::vector<int> values(1024);
     device.copy(values.data(), a, 4096, stream);
     for (int i = 0; i < 1024; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 2 * i);
+    context.synchronize(stream);
     device.destroy_event(start);
     device.destroy_event(stop);
     device.destroy_stream(stream);
