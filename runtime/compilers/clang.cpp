@@ -77,15 +77,16 @@ class Clang : public Compiler {
 /// Beside this code, where it is installed, where it is built, then where the loader looks.
 std::vector<std::string> candidates() {
   if (const char* named = std::getenv("IRISGEN_CLANG_LIBRARY")) return {named};
-  const std::string file = "libirisgen_clang.so";
+  const std::filesystem::path file = "libirisgen_clang.so";
+  const std::filesystem::path folder = std::filesystem::path(own_file()).parent_path();
+  const std::filesystem::path installed = std::filesystem::path("..") / IRISGEN_LIBRARY_FOLDER / "irisgen";
   std::vector<std::string> paths;
-  if (const std::string folder = std::filesystem::path(own_file()).parent_path(); !folder.empty()) {
-    for (const char* relative :
-         {"/", "/irisgen/", "/../" IRISGEN_LIBRARY_FOLDER "/irisgen/", "/../lib/irisgen/", "/../../runtime/clang/"}) {
-      paths.push_back(folder + relative + file);
+  if (!folder.empty()) {
+    for (const char* relative : {".", "irisgen", installed.c_str(), "../lib/irisgen", "../../runtime/clang"}) {
+      paths.push_back(folder / relative / file);
     }
   }
-  paths.push_back(IRISGEN_INSTALLED_FOLDER "/" + file);
+  paths.push_back(std::filesystem::path(IRISGEN_INSTALLED_FOLDER) / file);
   paths.push_back(file);
   return paths;
 }

@@ -100,13 +100,15 @@ class Node {
   bool there_ = false;
 };
 
-const std::vector<std::string> library_names = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
-                                                "/opt/rocm/lib/libamd_comgr.so"};
+DynamicLibrary open_library() {
+  const std::vector<std::string> names = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
+                                          "/opt/rocm/lib/libamd_comgr.so"};
+  return DynamicLibrary::open_first(names);
+}
 
 }  // namespace
 
-Comgr::Comgr()
-    : library_(DynamicLibrary::open_first(library_names)), functions_(std::make_unique<ComgrFunctions>(library_)) {}
+Comgr::Comgr() : library_(open_library()), functions_(std::make_unique<ComgrFunctions>(library_)) {}
 Comgr::~Comgr() = default;
 Comgr::Comgr(Comgr&&) noexcept = default;
 

@@ -130,16 +130,19 @@ class Hiprtc : public Compiler {
   mutable std::mutex mutex_;  // hiprtc's own state is global
 };
 
-// ROCm 6 and later have a library of its own; before, hiprtc is part of the HIP runtime.
-const std::vector<std::string> library_names = {
-    "libhiprtc.so.7",   "libhiprtc.so.6",   "libhiprtc.so",     "/opt/rocm/lib/libhiprtc.so",
-    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"};
+DynamicLibrary open_library() {
+  // ROCm 6 and later have a library of its own; before, hiprtc is part of the HIP runtime.
+  const std::vector<std::string> names = {
+      "libhiprtc.so.7",   "libhiprtc.so.6",   "libhiprtc.so",     "/opt/rocm/lib/libhiprtc.so",
+      "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"};
+  return DynamicLibrary::open_first(names);
+}
 
 }  // namespace
 
 FoundCompiler find_hiprtc() {
   try {
-    return std::make_shared<const Hiprtc>(DynamicLibrary::open_first(library_names), Comgr());
+    return std::make_shared<const Hiprtc>(open_library(), Comgr());
   } catch (const std::runtime_error& error) {
     return MissingCompiler{"hiprtc", error.what(),
                            "install hiprtc and comgr from AMD's ROCm repository, or Debian's libamdhip64-5 and "
