@@ -86,7 +86,7 @@ class Compiler {
     const auto& properties = json.at("properties");
     if (json.size() != 2 || properties.size() != 1) refuse("an 'if' other than one required key with one constant");
     const auto key = properties.items().begin().key();
-    const auto& value = properties.begin().value();
+    const Json& value = properties.at(key);
     if (json.at("required") != Json::array({key}) || value.size() != 1) refuse("an 'if' without its required key");
     return {key, literal(value.at("const")), node(then)};
   }
