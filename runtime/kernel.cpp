@@ -141,7 +141,7 @@ void Kernel::State::launch(std::span<void* const> buffers, const LaunchExtents& 
                 [this](const void* begin, std::size_t bytes) { return context.on_heap(begin, bytes); });
 
   std::vector<ArgumentBytes> arguments{{&device_context, sizeof device_context}};
-  for (void* const& buffer : buffers) arguments.push_back({&buffer, sizeof buffer});
+  for (void* const& buffer : buffers) arguments.push_back({static_cast<const void*>(&buffer), sizeof buffer});
   if (manifest.m.dynamic) arguments.push_back({&extents.m, sizeof extents.m});
   if (manifest.n.dynamic) arguments.push_back({&extents.n, sizeof extents.n});
   if (manifest.k.dynamic) arguments.push_back({&extents.k, sizeof extents.k});

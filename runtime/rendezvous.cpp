@@ -10,10 +10,10 @@ namespace iris {
 namespace {
 
 /// "rank 1 calls barrier(); ranks 0, 2 call allocate(64 bytes)", by whatever `text` says of a ticket.
-std::string group_by(const std::vector<std::optional<Ticket>>& tickets, std::string Ticket::* text) {
+std::string group_by(const std::vector<Ticket>& tickets, std::string Ticket::* text) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (std::size_t rank = 0; rank < tickets.size(); ++rank) {
-    const std::string& said = (*tickets[rank]).*text;
+    const std::string& said = tickets[rank].*text;
     auto group = std::ranges::find(groups, said, &decltype(groups)::value_type::first);
     if (group == groups.end()) group = groups.insert(groups.end(), {said, {}});
     group->second.push_back(static_cast<int>(rank));
@@ -27,10 +27,10 @@ std::string group_by(const std::vector<std::optional<Ticket>>& tickets, std::str
 }
 
 /// Empty if all tickets agree.
-std::string judge(const std::vector<std::optional<Ticket>>& tickets) {
-  const Ticket& first = *tickets.front();
+std::string judge(const std::vector<Ticket>& tickets) {
+  const Ticket& first = tickets.front();
   const auto differs = [&](auto member) {
-    return std::ranges::any_of(tickets, [&](const auto& ticket) { return (*ticket).*member != first.*member; });
+    return std::ranges::any_of(tickets, [&](const Ticket& ticket) { return ticket.*member != first.*member; });
   };
   if (differs(&Ticket::call)) {
     return "ranks disagree in a collective call, which all must make alike and in the same order; " +
@@ -87,8 +87,12 @@ void Rendezvous::meet(int rank, Ticket ticket) {
   const std::shared_ptr<Meeting> meeting = meeting_;
   const std::string doing = "waits in " + ticket.call;
   meeting->tickets[static_cast<std::size_t>(rank)] = std::move(ticket);
-  if (std::ranges::all_of(meeting->tickets, [](const auto& arrived) { return arrived.has_value(); })) {
-    conclude(judge(meeting->tickets), rank);
+  std::vector<Ticket> present;
+  for (const auto& arrived : meeting->tickets) {
+    if (arrived.has_value()) present.push_back(*arrived);
+  }
+  if (present.size() == meeting->tickets.size()) {
+    conclude(judge(present), rank);
   } else {
     if (observer_ != nullptr) observer_->parked(rank, doing);
     concluded_.wait(lock, [&] { return meeting->over; });

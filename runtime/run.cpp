@@ -88,6 +88,7 @@ class RankBuffers {
 
   std::vector<void*> pointers() const {
     std::vector<void*> pointers;
+    pointers.reserve(memory_.size());
     for (const Piece& piece : memory_) pointers.push_back(piece.base + guard_bytes);
     return pointers;
   }

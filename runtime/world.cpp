@@ -85,7 +85,7 @@ void World::State::run_rank(int rank, const std::function<void(Context&)>& body)
   rendezvous.leave(rank, error);
 }
 
-World::World(WorldOptions options) : state_(std::make_unique<State>(options, target_named(options.target))) {}
+World::World(const WorldOptions& options) : state_(std::make_unique<State>(options, target_named(options.target))) {}
 
 World::~World() = default;
 

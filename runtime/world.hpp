@@ -24,7 +24,7 @@ class Context;
 class World {
  public:
   /// Throws a sentence if the devices are not there or the size is not 1…16.
-  explicit World(WorldOptions options);
+  explicit World(const WorldOptions& options);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
