@@ -32,10 +32,13 @@ std::int64_t seconds_since(std::filesystem::file_time_type time) {
 }
 
 std::string human_age(std::int64_t seconds) {
-  if (seconds < 120) return std::to_string(seconds) + " s ago";
-  if (seconds < 2 * 3600) return std::to_string(seconds / 60) + " min ago";
-  if (seconds < 48 * 3600) return std::to_string(seconds / 3600) + " h ago";
-  return std::to_string(seconds / (24 * 3600)) + " days ago";
+  constexpr std::int64_t minute = 60;
+  constexpr std::int64_t hour = 60 * minute;
+  constexpr std::int64_t day = 24 * hour;
+  if (seconds < 2 * minute) return std::to_string(seconds) + " s ago";
+  if (seconds < 2 * hour) return std::to_string(seconds / minute) + " min ago";
+  if (seconds < 2 * day) return std::to_string(seconds / hour) + " h ago";
+  return std::to_string(seconds / day) + " days ago";
 }
 
 ExitCode list_cache(bool json) {

@@ -89,6 +89,7 @@ WriteResult write_code(const std::vector<Compiled>& all, const CompileOptions& o
 
 void write_embedding(const std::vector<Compiled>& all, const fs::path& path) {
   std::vector<EmbeddedBuild> builds;
+  builds.reserve(all.size());
   for (const Compiled& compiled : all) {
     builds.push_back({compiled.built.manifest, compiled.built.code.bytes, compiled.built.code.compiler});
   }

@@ -41,6 +41,7 @@ Examples:
 
 void write_depfile(const GenerateOptions& options, const std::vector<OutputFile>& files) {
   std::vector<fs::path> outputs;
+  outputs.reserve(files.size());
   for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
   write_file(options.depfile, depfile(outputs, std::vector<fs::path>{options.spec}));
 }

@@ -26,6 +26,7 @@ constexpr const char* footer = R"(Examples:
 template <typename Values>
 std::vector<std::string> names_of(const Values& values) {
   std::vector<std::string> names;
+  names.reserve(std::size(values));
   for (const auto value : values) names.emplace_back(to_string(value));
   return names;
 }

@@ -41,6 +41,7 @@ Spec load_spec(const std::string& path) {
 Spec select(Spec spec, const std::string& kernel, int world) {
   if (!kernel.empty() && !spec.find(kernel)) {
     std::vector<std::string_view> names;
+    names.reserve(spec.kernels.size());
     for (const KernelSpec& known : spec.kernels) names.push_back(known.name);
     throw UsageError(spec.file + " has no kernel '" + kernel + "'" + suggestion(kernel, names));
   }

@@ -3,7 +3,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 }
 

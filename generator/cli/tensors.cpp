@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -58,7 +59,10 @@ class ExtentFinder {
     }
   }
 
-  Shape shape_of(const Argument& argument) const { return irisgen::shape_of(argument, *m_, *n_, *k_); }
+  /// Once every extent is known.
+  Shape shape_of(const Argument& argument) const {
+    return irisgen::shape_of(argument, m_.value_or(0), n_.value_or(0), k_.value_or(0));
+  }
 
   iris::LaunchExtents extents() const { return {m_, n_, k_}; }
 
@@ -104,20 +108,28 @@ void require_shape(const std::string& path, const Argument& argument, const Shap
                            ", but the file's is " + shape_text(found));
 }
 
+void add_assignment(Assignments& assignments, const std::string& option, const std::string& text) {
+  const auto split = text.find('=');
+  if (split == 0 || split == std::string::npos || split + 1 == text.size()) {
+    throw UsageError(option + " takes NAME=VALUE, not '" + text + "'");
+  }
+  const std::string name = text.substr(0, split);
+  if (!assignments.emplace(name, text.substr(split + 1)).second) {
+    throw UsageError(option + " names '" + name + "' twice");
+  }
+}
+
+void require_file_per_rank(const Manifest& manifest, const std::string& name, const std::string& pattern) {
+  if (manifest.world == 1 || pattern.find(rank_marker) != std::string::npos) return;
+  throw UsageError("--output " + name + "=" + pattern + " needs {rank} in its name: there are " +
+                   std::to_string(manifest.world) + " ranks");
+}
+
 }  // namespace
 
 Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts) {
   Assignments assignments;
-  for (const std::string& text : texts) {
-    const auto split = text.find('=');
-    if (split == 0 || split == std::string::npos || split + 1 == text.size()) {
-      throw UsageError(option + " takes NAME=VALUE, not '" + text + "'");
-    }
-    const std::string name = text.substr(0, split);
-    if (!assignments.emplace(name, text.substr(split + 1)).second) {
-      throw UsageError(option + " names '" + name + "' twice");
-    }
-  }
+  for (const std::string& text : texts) add_assignment(assignments, option, text);
   return assignments;
 }
 
@@ -159,10 +171,7 @@ Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const 
 void check_output_patterns(const Manifest& manifest, const Assignments& patterns) {
   for (const auto& [name, pattern] : patterns) {
     argument_named(manifest, name, Access::write);
-    if (manifest.world > 1 && pattern.find(rank_marker) == std::string::npos) {
-      throw UsageError("--output " + name + "=" + pattern + " needs {rank} in its name: there are " +
-                       std::to_string(manifest.world) + " ranks");
-    }
+    require_file_per_rank(manifest, name, pattern);
   }
 }
 
