@@ -56,9 +56,10 @@ void check_config(const KernelSpec& kernel, Report& report, std::initializer_lis
   for (std::size_t i = keys_of_every_pattern; i < config_keys.size(); ++i) {
     const ConfigKey& key = config_keys[i];
     if (!(kernel.config.*key.field) || std::ranges::find(used, key.name) != used.end()) continue;
-    const std::string variant = kernel.variant == "auto" ? "" : " (" + kernel.variant + ")";
-    report.error(config_place(kernel), std::string(kernel.pattern->name) + variant + " does not use '" +
-                                           std::string(key.name) + "'; it uses " + words);
+    std::string message(kernel.pattern->name);
+    if (kernel.variant != "auto") message += " (" + kernel.variant + ")";
+    message.append(" does not use '").append(key.name).append("'; it uses ").append(words);
+    report.error(config_place(kernel), std::move(message));
   }
   const auto vector = kernel.config.vector;
   if (vector && (*vector < 1 || (*vector & (*vector - 1)) != 0)) {
@@ -128,22 +129,23 @@ std::optional<std::int64_t> static_count(const KernelSpec& kernel) {
 }
 
 int choose_vector(Plan& plan, Dtype widest, std::optional<std::int64_t> run) {
+  const std::int64_t run_length = run.value_or(0);  // every vector divides 0
   const int most = static_cast<int>(access_bytes / bytes_of(widest));
   int fitting = most;
-  while (run && *run % fitting != 0) fitting /= 2;
+  while (run_length % fitting != 0) fitting /= 2;
   const auto& wanted = plan.kernel.config.vector;
   if (wanted && *wanted > most) {
     refuse(plan, "a vector of " + std::to_string(*wanted) + " " + std::string(to_string(widest)) +
                      " is more than 16 bytes; write " + std::to_string(most) + " at most");
   }
   if (wanted && *wanted > fitting) {
-    refuse(plan, "a vector of " + std::to_string(*wanted) + " does not divide runs of " + std::to_string(*run) +
+    refuse(plan, "a vector of " + std::to_string(*wanted) + " does not divide runs of " + std::to_string(run_length) +
                      " elements, which would be unaligned; write " + std::to_string(fitting) + " at most");
   }
   const int vector = wanted.value_or(fitting);
   std::string reason =
       std::to_string(vector * bytes_of(widest)) + " bytes of " + std::string(to_string(widest)) + " in an access";
-  if (fitting < most) reason += ": " + std::to_string(*run) + " is no multiple of " + std::to_string(2 * fitting);
+  if (fitting < most) reason += ": " + std::to_string(run_length) + " is no multiple of " + std::to_string(2 * fitting);
   decide(plan, "vector", vector, reason_for(wanted, std::move(reason)));
   return vector;
 }
@@ -212,7 +214,7 @@ WorkspaceSize workspace_of(const Plan& plan, const Slots& slots) {
     return {.fixed = 2 * round_up(slots.parts * slot * bytes, half_alignment), .scale = 0, .extents = {}};
   }
   // parts / divisor is a whole number: every part is one rank's share, or everything.
-  const std::int64_t padding = slots.parts * slots.granule * bytes + half_alignment;
+  const std::int64_t padding = bytes * slots.parts * slots.granule + half_alignment;
   return {.fixed = 2 * round_up(padding, half_alignment),
           .scale = 2 * elements * bytes * slots.parts / slots.divisor,
           .extents = dynamic};

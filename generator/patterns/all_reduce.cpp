@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "generator/patterns/patterns.hpp"
 #include "generator/patterns/reference.hpp"
@@ -60,13 +61,13 @@ void choose_variant(Plan& plan) {
     const bool small = *count * bytes_of(plan.kernel.dtype) <= small_bytes;
     return use_variant(plan, small ? one_shot : two_shot, small ? "64 KiB or less" : "more than 64 KiB");
   }
-  const Variant* best = nullptr;
-  double best_us = 0;
+  const Variant* best = &one_shot;
+  double best_us = std::numeric_limits<double>::infinity();
   std::string reason;
   for (const Variant& variant : variants) {
     const double us = predict(*plan.target, work_of(plan, variant, static_cast<double>(*count))).time_us;
     reason += (reason.empty() ? "predicted: " : ", ") + std::string(variant.name) + " " + microseconds(us);
-    if (best && us >= best_us) continue;
+    if (us >= best_us) continue;
     best = &variant;
     best_us = us;
   }

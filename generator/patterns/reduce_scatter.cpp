@@ -54,6 +54,7 @@ std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Ex
                                    const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t count = extents.m * extents.n;
   std::vector<Expectation> expectations;
+  expectations.reserve(world);
   for (int rank = 0; rank < world; ++rank) {
     expectations.push_back(reduce_over_ranks(kernel, inputs, rank * count, count));
   }
