@@ -410,14 +410,16 @@ __device__ __forceinline__ T* workspace_half(const Context& context, const Epoch
 namespace iris::device {
 
 /// IEEE 754 binary16, as stored.
-struct f16 {
+struct Float16 {
   unsigned short bits;
 };
+using f16 = Float16;
 
 /// The upper half of an f32, as stored.
-struct bf16 {
+struct BFloat16 {
   unsigned short bits;
 };
+using bf16 = BFloat16;
 
 /// `value` in f32, rounded to odd: what is lost leaves its trace in the last bit. Rounding the result once more, to 22
 /// bits or fewer, gives the same as rounding `value` directly.
