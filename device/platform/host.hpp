@@ -74,7 +74,8 @@ void store_bits(void* to, Bits<bytes> value) {
   __builtin_memcpy(to, &value, bytes);
 }
 
-inline f32 f16_to_f32(unsigned short bits) {
+// Out of line: inlined into unrolled loops, conversions are most of a kernel's code and of the time to compile it.
+__attribute__((noinline)) inline f32 f16_to_f32(unsigned short bits) {
   const u32 sign = static_cast<u32>(bits & 0x8000) << 16;
   const u32 magnitude = bits & 0x7fff;
   if (magnitude >= 0x7c00) return __builtin_bit_cast(f32, sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
@@ -84,7 +85,7 @@ inline f32 f16_to_f32(unsigned short bits) {
 }
 
 /// Rounds to nearest even.
-inline unsigned short f32_to_f16(f32 value) {
+__attribute__((noinline)) inline unsigned short f32_to_f16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value);
   const u32 sign = bits >> 16 & 0x8000;
   const u32 magnitude = bits & 0x7fffffff;
@@ -100,7 +101,7 @@ inline unsigned short f32_to_f16(f32 value) {
 }
 
 /// Rounds to nearest even; NaN stays NaN.
-inline unsigned short f32_to_bf16(f32 value) {
+__attribute__((noinline)) inline unsigned short f32_to_bf16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value);
   if (value != value) return static_cast<unsigned short>(bits >> 16 | 0x40);
   return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
