@@ -28,7 +28,6 @@ const std::vector<std::string> common_arguments = {
     "-mconstructor-aliases",
     "-vectorize-loops",
     "-vectorize-slp",
-    "-disable-free",
     "-disable-llvm-verifier",
     "-discard-value-names",
     "-clear-ast-before-backend",
