@@ -129,12 +129,16 @@ bool Report::full() const {
   return diagnostics_.size() >= max_kept;
 }
 
-std::string Report::render(bool color) const {
+std::vector<const Diagnostic*> Report::by_place() const {
   std::vector<const Diagnostic*> sorted;
   sorted.reserve(diagnostics_.size());
   for (const Diagnostic& diagnostic : diagnostics_) sorted.push_back(&diagnostic);
-  // Errors of one place stay in the order in which they were found.
   std::ranges::sort(sorted, {}, [](const Diagnostic* diagnostic) { return std::pair(diagnostic->where, diagnostic); });
+  return sorted;
+}
+
+std::string Report::render(bool color) const {
+  const std::vector<const Diagnostic*> sorted = by_place();
   Lines lines(text_);
   std::string text;
   for (std::size_t i = 0; i < std::min(max_shown, sorted.size()); ++i) {

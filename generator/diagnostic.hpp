@@ -34,7 +34,11 @@ class Report {
   bool ok() const { return diagnostics_.empty(); }
   /// No further error will be kept; looking for more is no use.
   bool full() const;
+  /// In the order in which they were found.
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  /// In the order of their places; errors of one place stay in the order in which they were found. Valid until the next
+  /// error() and as long as the report.
+  std::vector<const Diagnostic*> by_place() const;
 
   /// The first fifty errors in the order of their places, each `file:line:column: error: message`, the line and a caret
   /// below it, then how many more there are. No newline at the end. `color` uses ANSI escapes. Control characters are

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,11 +44,9 @@ std::size_t check_spec(const std::string& path, const std::vector<const Target*>
 }
 
 Json json_of(const Report& report) {
-  std::vector<Diagnostic> diagnostics = report.diagnostics();
-  std::ranges::stable_sort(diagnostics, {}, &Diagnostic::where);
   Json errors = Json::array();
-  for (const Diagnostic& error : diagnostics) {
-    errors.push_back({{"line", error.where.line}, {"column", error.where.column}, {"message", error.message}});
+  for (const Diagnostic* error : report.by_place()) {
+    errors.push_back({{"line", error->where.line}, {"column", error->where.column}, {"message", error->message}});
   }
   return errors;
 }

@@ -1,6 +1,7 @@
 // Kernels written by hand for the tests of the CPU engine, built as a shared library like those that come out of the
 // compiler. Each has the entry `<name>_host` that the engine calls.
 
+#include "device/reduce.hpp"
 #include "device/sync.hpp"
 
 using namespace iris::device;
@@ -21,11 +22,11 @@ struct Pairwise {
     call_entry(kernel, arguments);                                                               \
   }
 
-/// output[i] = input[i] + i, no rank needs another.
+/// output[i] = input[i] + i modulo 2^32, no rank needs another.
 extern "C" void add_index(Context, const i32* input, i32* output, i64 n) {
   const i64 stride = 2 * Pairwise<1>::threads;
   for (i64 i = block_index() * Pairwise<1>::threads + thread_index(); i < n; i += stride) {
-    output[i] = input[i] + static_cast<i32>(i);
+    output[i] = Sum::apply(input[i], static_cast<i32>(i));
   }
 }
 IRIS_HOST_ENTRY(add_index)
@@ -37,7 +38,7 @@ extern "C" void sum_of_three(Context context, const i32* input, i32* output, i64
   if (!barrier<Config>(context, epoch.step + 1, Wait::entry)) return;
   for (i64 i = block_index() * Config::threads + thread_index(); i < n; i += 2 * Config::threads) {
     i32 sum = 0;
-    for (i32 rank = 0; rank < Config::world; ++rank) sum += on_rank(context, input, rank)[i];
+    for (i32 rank = 0; rank < Config::world; ++rank) sum = Sum::apply(sum, on_rank(context, input, rank)[i]);
     output[i] = sum;
   }
   if (!barrier<Config>(context, epoch.step + 2, Wait::exit)) return;
