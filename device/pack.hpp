@@ -21,9 +21,10 @@ __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
   return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
 }
 
-/// One access. `to` is aligned to the pack's size and points to device memory of any rank.
+/// One access. `to` is aligned to the pack's size and points to device memory of any rank. By value: a reference to a
+/// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
 template <int width, typename T>
-__device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& pack) {
+__device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
   using Bits = platform::Bits<sizeof(T) * width>;
   platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
 }

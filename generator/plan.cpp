@@ -40,6 +40,18 @@ std::string symbol_of(const Plan& plan) {
   return symbol;
 }
 
+/// The second launch bound: how much of a compute unit must be free for the grid to be resident as a whole, since its
+/// blocks wait for one another. CUDA counts blocks of a multiprocessor, HIP waves of a SIMD.
+int residency_of(const Plan& plan) {
+  const Target& target = *plan.target;
+  if (target.platform == Platform::host) return 1;
+  const auto divide_up = [](int value, int by) { return (value + by - 1) / by; };
+  const int blocks_per_unit = divide_up(plan.blocks, target.compute_units);
+  if (target.platform == Platform::nvidia) return blocks_per_unit;
+  constexpr int simds = 4;  // of a CU
+  return divide_up(blocks_per_unit * plan.threads, simds * target.wave);
+}
+
 /// The keys that every template has; the pattern has added its own.
 void add_common_substitutions(Plan& plan) {
   auto& values = plan.substitutions;
@@ -48,6 +60,7 @@ void add_common_substitutions(Plan& plan) {
   values["world"] = std::to_string(plan.world);
   values["blocks"] = std::to_string(plan.blocks);
   values["threads"] = std::to_string(plan.threads);
+  values["residency"] = std::to_string(residency_of(plan));
   std::string& extents = values["extents"];
   for (const char name : plan.kernel.pattern->extents) {
     const Extent& extent = extent_of(plan.kernel, name);

@@ -3,7 +3,7 @@
 // Execution-space keywords mean nothing on the CPU.
 #define __device__
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #ifndef __forceinline__
 #define __forceinline__ inline __attribute__((always_inline))
 #endif

@@ -21,6 +21,8 @@ constexpr double large_host_flops = 4e6;
 
 constexpr int gpu_comm_blocks = 16;
 constexpr int gpu_blocks_per_unit = 2;
+/// Sums in f64 take twice the registers, of which an NVIDIA multiprocessor has half as many as an AMD CU.
+constexpr int nvidia_f64_blocks_per_unit = 1;
 constexpr int host_comm_blocks = 2;
 constexpr int host_compute_blocks = 3;
 
@@ -38,6 +40,11 @@ int fragment_columns(int elements) {
   int side = 1;
   while (4 * side * side <= elements) side *= 2;
   return side;
+}
+
+int blocks_per_unit(const Plan& plan) {
+  const bool few_registers = plan.target->platform == Platform::nvidia && plan.kernel.accumulate == Dtype::f64;
+  return few_registers ? nvidia_f64_blocks_per_unit : gpu_blocks_per_unit;
 }
 
 std::string size_text(const Tiles& tiles) {
@@ -112,9 +119,12 @@ void choose_roles(Plan& plan, std::string_view role) {
   const ConfigSpec& config = plan.kernel.config;
   const bool host = on_host(plan);
   const int comm_blocks = config.comm_blocks.value_or(host ? host_comm_blocks : gpu_comm_blocks);
-  const int most = host ? comm_blocks + host_compute_blocks : gpu_blocks_per_unit * plan.target->compute_units;
+  const int per_unit = blocks_per_unit(plan);
+  const int most = host ? comm_blocks + host_compute_blocks : per_unit * plan.target->compute_units;
   std::int64_t blocks = most;
-  std::string reason = host ? "enough to interleave" : "two on each compute unit";
+  std::string reason = host            ? "enough to interleave"
+                       : per_unit == 1 ? "one on each compute unit: sums in f64 take many registers"
+                                       : "two on each compute unit";
   if (is_static(plan.kernel)) {
     const auto tiles_of = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
     const std::int64_t rows = plan.kernel.m.value / plan.world;

@@ -6,10 +6,14 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/CallingConv.h>
+#include <llvm/IR/Function.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/Internalize.h>
 
 #include <memory>
 #include <mutex>
@@ -31,6 +35,19 @@ void initialize_code_generators() {
   });
 }
 
+bool is_kernel(const llvm::GlobalValue& value) {
+  const auto* function = llvm::dyn_cast<llvm::Function>(&value);
+  return function != nullptr && function->getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
+}
+
+/// Nothing but kernels is called from outside: a function that all its callers have inlined need not be compiled on its
+/// own besides.
+void keep_kernels_only(llvm::PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+    passes.addPass(llvm::InternalizePass(is_kernel));
+  });
+}
+
 /// The invocation for a target, reading `input` and nothing else.
 std::shared_ptr<clang::CompilerInvocation> make_invocation(const TargetArguments& target, llvm::MemoryBufferRef input,
                                                            clang::DiagnosticsEngine& diagnostics) {
@@ -41,6 +58,7 @@ std::shared_ptr<clang::CompilerInvocation> make_invocation(const TargetArguments
   auto& inputs = invocation->getFrontendOpts().Inputs;
   const clang::InputKind kind = inputs.front().getKind();
   inputs.assign(1, clang::FrontendInputFile(input, kind));
+  if (target.amd) invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(keep_kernels_only);
   return invocation;
 }
 

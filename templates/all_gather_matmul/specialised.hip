@@ -8,6 +8,7 @@ struct Config {
   static constexpr i32 blocks = /*${blocks}*/128;
   static constexpr i32 comm_blocks = /*${comm_blocks}*/16;  // the first ones push rows, the others multiply
   static constexpr i32 threads = /*${threads}*/256;
+  static constexpr i32 residency = /*${residency}*/2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 unroll = /*${unroll}*/4;  // accesses in flight
   static constexpr i32 tile_m = /*${tile_m}*/64;
@@ -75,7 +76,7 @@ __device__ bool multiply_rows(const Context& context, const Epoch& epoch, const 
   return true;
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/all_gather_matmul_specialised(Context context, const Config::Element* a, const Config::Element* b,
                                            Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/4096;

@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/8;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 unroll = /*${unroll}*/1;  // accesses in flight for each rank
   using Element = /*${element}*/f32;
@@ -15,7 +16,7 @@ struct Config {
 };
 
 // Every rank pushes its input into its slot on every other rank, then reduces what has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/all_reduce_one_shot(Context context, const Config::Element* input,
                                  Config::Element* output /*${extents}*/) {
   using Element = Config::Element;

@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/32;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;    // elements in one access
   static constexpr i32 unroll = /*${unroll}*/2;    // accesses in flight
   static constexpr i32 chunk = /*${chunk}*/16384;  // elements that a block passes on at a time
@@ -21,7 +22,7 @@ struct Config {
 // A result exists only once every rank has contributed to it: then each rank has started this launch, its input has
 // been read, and its output may be overwritten. For the same reason a launch ends on no rank before every rank has left
 // the launch before, so nobody still reads the half of the workspace that the next launch fills.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/all_reduce_ring(Context context, const Config::Element* input,
                              Config::Element* output /*${extents}*/) {
   using Accumulate = Config::Accumulate;

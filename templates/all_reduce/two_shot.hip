@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/32;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 unroll = /*${unroll}*/1;  // accesses in flight for each rank
   using Element = /*${element}*/f32;
@@ -16,7 +17,7 @@ struct Config {
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/all_reduce_two_shot(Context context, const Config::Element* input,
                                  Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/1;

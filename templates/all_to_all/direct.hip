@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/32;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   using Element = /*${element}*/f32;
 };
@@ -31,7 +32,7 @@ __device__ void exchange(const Context& context, const Config::Element* input, C
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/all_to_all_direct(Context context, const Config::Element* input,
                                Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/64;

@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/32;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 unroll = /*${unroll}*/4;  // accesses in flight
   static constexpr i32 root = /*${root}*/0;
@@ -14,7 +15,7 @@ struct Config {
 };
 
 // The root pushes its input into all outputs, once the other ranks have entered; they leave when all has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/broadcast_direct(Context context, const Config::Element* input,
                               Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/1;

@@ -9,6 +9,7 @@ struct Config {
   static constexpr i32 blocks = /*${blocks}*/128;
   static constexpr i32 comm_blocks = /*${comm_blocks}*/16;  // the last ones sum what arrives, the others multiply
   static constexpr i32 threads = /*${threads}*/256;
+  static constexpr i32 residency = /*${residency}*/2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 tile_m = /*${tile_m}*/64;
   static constexpr i32 tile_n = /*${tile_n}*/64;
@@ -95,7 +96,7 @@ __device__ bool sum_tiles(const Context& context, const Epoch& epoch, const Prob
   return true;
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/matmul_reduce_scatter_specialised(Context context, const Config::Element* a, const Config::Element* b,
                                                Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/4096;

@@ -7,6 +7,7 @@ struct Config {
   static constexpr i32 world = /*${world}*/8;
   static constexpr i32 blocks = /*${blocks}*/32;
   static constexpr i32 threads = /*${threads}*/512;
+  static constexpr i32 residency = /*${residency}*/1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = /*${vector}*/4;  // elements in one access
   static constexpr i32 unroll = /*${unroll}*/1;  // accesses in flight for each rank
   using Element = /*${element}*/f32;
@@ -22,7 +23,7 @@ __device__ void pull(const Config::Element* const (&segments)[Config::world], Co
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
 /*${symbol}*/reduce_scatter_direct(Context context, const Config::Element* input,
                                    Config::Element* output /*${extents}*/) {
   const i64 m = /*${m}*/1;

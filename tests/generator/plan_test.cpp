@@ -51,6 +51,24 @@ TEST(MakePlan, RefusesAWorldThatTheTargetCannotHold) {
       << message;
 }
 
+TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
+  const auto residency = [](const char* dtype, const char* target, const std::string& config = "") {
+    Plan plan = plan_of("{name: a, pattern: all_gather_matmul, dtype: " + std::string(dtype) +
+                            ", world: 8, shape: {m: dynamic, n: dynamic, k: dynamic}" + config + "}",
+                        target);
+    return std::pair(plan.blocks, plan.substitutions.at("residency"));
+  };
+  EXPECT_EQ(residency("f32", "sm_90a"), std::pair(264, std::string("2")));
+  // Sums in f64 take more registers than half a multiprocessor has.
+  EXPECT_EQ(residency("f64", "sm_90a"), std::pair(132, std::string("1")));
+  EXPECT_EQ(residency("f64", "sm_90a", ", config: {blocks: 200}"), std::pair(200, std::string("2")));
+  EXPECT_EQ(residency("f64", "gfx942"), std::pair(608, std::string("2")));
+  EXPECT_EQ(residency("f32", "host").second, "1");
+  // On AMD it counts waves: 512 threads are two of each SIMD's.
+  EXPECT_EQ(plan_of(world_of(2), "gfx942").substitutions.at("residency"), "2");
+  EXPECT_EQ(plan_of(world_of(2), "sm_90a").substitutions.at("residency"), "1");
+}
+
 TEST(MakePlan, BoundsWaitsUnlessTheDescriptionSaysOtherwise) {
   EXPECT_EQ(plan_of(world_of(2), "host").timeout_ms, 10'000);
   EXPECT_EQ(

@@ -45,7 +45,8 @@ inline const Compiler* find_compiler(std::string_view name) {
 
 inline std::string why_missing(std::string_view name) {
   for (const MissingCompiler& missing : Compilers::instance().missing) {
-    if (missing.name == name) return missing.name + " is not on this machine: " + missing.reason;
+    if (missing.name != name) continue;
+    return missing.name + " is not on this machine: " + missing.reason + "; " + missing.remedy;
   }
   return std::string(name) + " is not on this machine";
 }

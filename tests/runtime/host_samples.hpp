@@ -3,50 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <optional>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "generator/pattern.hpp"
-#include "generator/plan.hpp"
-#include "generator/spec.hpp"
+#include "kernel_samples.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/jit.hpp"
 #include "runtime/run.hpp"
 
 namespace iris::test {
-
-inline bool is_fused(const irisgen::Pattern& pattern) {
-  return pattern.extents.find('k') != pattern.extents.npos;
-}
-
-/// One kernel of the language for host, as a user would write it. Few threads and several blocks: enough to have every
-/// kind of meeting, few enough to be quick.
-struct Sample {
-  const irisgen::Pattern* pattern = nullptr;
-  std::string variant = "auto";
-  int world = 1;
-  std::string dtype = "f32";
-  std::string op = "sum";
-  std::optional<irisgen::Extents> shape = {};  ///< absent: dynamic
-  std::string config = "blocks: 3, threads: 32";
-
-  std::string text() const {
-    const auto extent = [&](std::int64_t irisgen::Extents::* member) {
-      return shape.has_value() ? std::to_string((*shape).*member) : std::string("dynamic");
-    };
-    std::ostringstream text;
-    text << "irisgen: 1\nkernels:\n  - name: sample\n    pattern: " << pattern->name << "\n    variant: " << variant
-         << "\n    dtype: " << dtype << "\n    world: " << world;
-    if (pattern->reduces && !is_fused(*pattern)) text << "\n    op: " << op;
-    if (pattern->rooted) text << "\n    root: " << world / 2;
-    text << "\n    shape: {m: " << extent(&irisgen::Extents::m) << ", n: " << extent(&irisgen::Extents::n);
-    if (is_fused(*pattern)) text << ", k: " << extent(&irisgen::Extents::k);
-    text << "}\n    config: {" << config << "}\n";
-    return text.str();
-  }
-};
 
 /// Compiled kernels outlive a test program, so that a second run of the tests need not compile again.
 inline Cache& test_cache() {
@@ -54,10 +18,10 @@ inline Cache& test_cache() {
   return cache;
 }
 
-inline BuiltKernel build(const Sample& sample) {
-  const irisgen::Spec spec = irisgen::parse_spec("sample.yaml", sample.text());
-  return build_kernel(irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target("host")), {},
-                      test_cache());
+/// Few threads and several blocks, unless told otherwise: enough to have every kind of meeting, few enough to be quick.
+inline BuiltKernel build(Sample sample) {
+  if (sample.config.empty()) sample.config = "blocks: 3, threads: 32";
+  return build_kernel(plan_of(sample, "host"), {}, test_cache());
 }
 
 /// What the launch of a kernel must be given: the dynamic extents.

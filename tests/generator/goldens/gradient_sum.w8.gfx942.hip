@@ -12,8 +12,9 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 blocks = 6;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 4;  // elements in one access
-  static constexpr i32 unroll = 1;  // accesses in flight for each rank
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 4;     // elements in one access
+  static constexpr i32 unroll = 1;     // accesses in flight for each rank
   using Element = f32;
   using Accumulate = f32;
   using Operation = Sum;
@@ -21,7 +22,7 @@ struct Config {
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const Config::Element* input, Config::Element* output) {
   const i64 m = 1;
   const i64 n = 85002;

@@ -96,7 +96,8 @@ enum class Scope { block, gpu, sys };
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
-#define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define __launch_bounds__(threads, ...) \
+  __attribute__((amdgpu_flat_work_group_size(1, threads) __VA_OPT__(, amdgpu_waves_per_eu(__VA_ARGS__))))
 #endif
 #ifndef __forceinline__
 #define __forceinline__ inline __attribute__((always_inline))
@@ -502,9 +503,10 @@ __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
   return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
 }
 
-/// One access. `to` is aligned to the pack's size and points to device memory of any rank.
+/// One access. `to` is aligned to the pack's size and points to device memory of any rank. By value: a reference to a
+/// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
 template <int width, typename T>
-__device__ __forceinline__ void store_pack(T* to, const Pack<T, width>& pack) {
+__device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
   using Bits = platform::Bits<sizeof(T) * width>;
   platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
 }
@@ -925,8 +927,9 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 blocks = 6;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 4;  // elements in one access
-  static constexpr i32 unroll = 1;  // accesses in flight for each rank
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 4;     // elements in one access
+  static constexpr i32 unroll = 1;     // accesses in flight for each rank
   using Element = f32;
   using Accumulate = f32;
   using Operation = Sum;
@@ -934,7 +937,7 @@ struct Config {
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const Config::Element* input, Config::Element* output) {
   const i64 m = 1;
   const i64 n = 85002;

@@ -12,8 +12,9 @@ struct Config {
   static constexpr i32 world = 5;
   static constexpr i32 blocks = 5;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 1;  // elements in one access
-  static constexpr i32 unroll = 1;  // accesses in flight for each rank
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 1;     // elements in one access
+  static constexpr i32 unroll = 1;     // accesses in flight for each rank
   using Element = f16;
   using Accumulate = f32;
   using Operation = Sum;
@@ -27,7 +28,7 @@ __device__ void pull(const Config::Element* const (&segments)[Config::world], Co
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     gradients_direct_f16_sum_w5_m7_n333(Context context, const Config::Element* input, Config::Element* output) {
   const i64 m = 7;
   const i64 n = 333;

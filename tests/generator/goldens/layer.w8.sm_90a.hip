@@ -13,8 +13,9 @@ struct Config {
   static constexpr i32 blocks = 144;
   static constexpr i32 comm_blocks = 16;  // the first ones push rows, the others multiply
   static constexpr i32 threads = 256;
-  static constexpr i32 vector = 8;  // elements in one access
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 unroll = 4;     // accesses in flight
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
@@ -80,7 +81,7 @@ __device__ bool multiply_rows(const Context& context, const Epoch& epoch, const 
   return true;
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     layer_specialised_bf16_w8_m1024_n512_k4096(Context context, const Config::Element* a, const Config::Element* b,
                                                Config::Element* output) {
   const i64 m = 1024;

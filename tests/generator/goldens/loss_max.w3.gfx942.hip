@@ -12,6 +12,7 @@ struct Config {
   static constexpr i32 world = 3;
   static constexpr i32 blocks = 64;
   static constexpr i32 threads = 512;
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
   static constexpr i32 vector = 2;     // elements in one access
   static constexpr i32 unroll = 4;     // accesses in flight
   static constexpr i32 chunk = 16384;  // elements that a block passes on at a time
@@ -26,7 +27,7 @@ struct Config {
 // A result exists only once every rank has contributed to it: then each rank has started this launch, its input has
 // been read, and its output may be overwritten. For the same reason a launch ends on no rank before every rank has left
 // the launch before, so nobody still reads the half of the workspace that the next launch fills.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     loss_max_ring_f64_max_w3_dynamic_n(Context context, const Config::Element* input, Config::Element* output,
                                        i64 dynamic_n) {
   using Accumulate = Config::Accumulate;

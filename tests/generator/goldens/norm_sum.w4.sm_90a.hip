@@ -12,15 +12,16 @@ struct Config {
   static constexpr i32 world = 4;
   static constexpr i32 blocks = 2;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 8;  // elements in one access
-  static constexpr i32 unroll = 2;  // accesses in flight for each rank
+  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 unroll = 2;     // accesses in flight for each rank
   using Element = bf16;
   using Accumulate = f32;
   using Operation = Sum;
 };
 
 // Every rank pushes its input into its slot on every other rank, then reduces what has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     norm_sum_one_shot_bf16_sum_w4_n8192(Context context, const Config::Element* input, Config::Element* output) {
   using Element = Config::Element;
   const i64 m = 1;

@@ -12,14 +12,15 @@ struct Config {
   static constexpr i32 world = 2;
   static constexpr i32 blocks = 4;
   static constexpr i32 threads = 32;
-  static constexpr i32 vector = 8;  // elements in one access
-  static constexpr i32 unroll = 1;  // accesses in flight
+  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 unroll = 1;     // accesses in flight
   static constexpr i32 root = 1;
   using Element = bf16;
 };
 
 // The root pushes its input into all outputs, once the other ranks have entered; they leave when all has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     parameters_direct_bf16_w2_n1000003(Context context, const Config::Element* input, Config::Element* output) {
   const i64 m = 1;
   const i64 n = 1000003;

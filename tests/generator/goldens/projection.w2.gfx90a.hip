@@ -14,7 +14,8 @@ struct Config {
   static constexpr i32 blocks = 20;
   static constexpr i32 comm_blocks = 16;  // the last ones sum what arrives, the others multiply
   static constexpr i32 threads = 256;
-  static constexpr i32 vector = 4;  // elements in one access
+  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 4;     // elements in one access
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
@@ -100,7 +101,7 @@ __device__ bool sum_tiles(const Context& context, const Epoch& epoch, const Prob
   return true;
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     projection_specialised_f32_sum_w2_m100_n65_k200(Context context, const Config::Element* a, const Config::Element* b,
                                                     Config::Element* output) {
   const i64 m = 100;

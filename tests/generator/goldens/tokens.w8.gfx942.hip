@@ -12,7 +12,8 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 blocks = 3;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 4;  // elements in one access
+  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 4;     // elements in one access
   using Element = i32;
 };
 
@@ -36,7 +37,7 @@ __device__ void exchange(const Context& context, const Config::Element* input, C
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     tokens_direct_i32_w8_m64_n96(Context context, const Config::Element* input, Config::Element* output) {
   const i64 m = 64;
   const i64 n = 96;

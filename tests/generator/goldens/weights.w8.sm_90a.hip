@@ -12,8 +12,9 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 blocks = 64;
   static constexpr i32 threads = 512;
-  static constexpr i32 vector = 8;  // elements in one access
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
+  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 unroll = 4;     // accesses in flight
   using Element = f16;
 };
 
@@ -29,7 +30,7 @@ __device__ void push(const Context& context, const Config::Element* input, Confi
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads)
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
     weights_direct_f16_w8_dynamic_m_n1024(Context context, const Config::Element* input, Config::Element* output,
                                           i64 dynamic_m) {
   const i64 m = dynamic_m;

@@ -1,0 +1,184 @@
+// The instructions that matter in AMD code objects of every pattern and variant, by each compiler: accesses of 16
+// bytes, flags that other GPUs see, and no access whose address space the compiler had to leave open or spill to.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "kernel_samples.hpp"
+#include "runtime/jit.hpp"
+#include "tests/runtime/compiler_samples.hpp"
+
+namespace iris {
+namespace {
+
+namespace fs = std::filesystem;
+using irisgen::Extents;
+using irisgen::Pattern;
+using test::is_fused;
+using test::Sample;
+
+/// Instructions in the order of the code, each with its operands: `global_store_dword v[6:7], v8, off sc0 sc1`.
+using Instructions = std::vector<std::string>;
+
+std::string output_of(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string text;
+  std::array<char, 65536> part{};
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe.get())) text.append(part.data(), count);
+  return text;
+}
+
+Instructions disassemble(const CodeObject& code) {
+  std::string pattern = (fs::temp_directory_path() / "irisgen-isa-XXXXXX").string();
+  const fs::path folder = mkdtemp(pattern.data());
+  const fs::path file = folder / "kernel.hsaco";
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(code.bytes.data()), static_cast<std::streamsize>(code.bytes.size()));
+  const std::string text =
+      output_of(IRISGEN_OBJDUMP " -d --no-show-raw-insn --mcpu=" + code.target + " '" + file.string() + "' 2>&1");
+  fs::remove_all(folder);
+
+  Instructions instructions;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('\t')) continue;
+    line = line.substr(1, line.find("//") - 1);
+    instructions.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  return instructions;
+}
+
+std::size_t count(const Instructions& instructions, const std::string& expression) {
+  const std::regex wanted(expression);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      instructions, [&](const std::string& instruction) { return std::regex_search(instruction, wanted); }));
+}
+
+/// How a target spells what system scope takes (AMDGPU backend guide, memory models of gfx90a and gfx942).
+struct Spelling {
+  std::string write_back;  ///< before a release: the L2 cache's dirty lines go to memory
+  std::string store;       ///< of one dword, seen by other GPUs
+  std::string load;        ///< of one dword, past the caches
+  std::string invalidate;  ///< after an acquire
+};
+
+Spelling spelling_of(const std::string& target) {
+  // On gfx90a a plain store writes through to where the write-back puts the data, so it carries no flag of its own.
+  if (target == "gfx90a") {
+    return {"^buffer_wbl2$", "^global_store_dword ", "^global_load_dword .* glc$", "^buffer_invl2$"};
+  }
+  return {"^buffer_wbl2 sc0 sc1$", "^global_store_dword .* sc0 sc1$", "^global_load_dword .* sc0 sc1$",
+          "^buffer_inv sc0 sc1$"};
+}
+
+/// Stores that come after a write-back of the whole L2 cache and a wait for it, with no other access in between.
+std::size_t count_releases(const Instructions& instructions, const Spelling& spelling) {
+  const std::regex write_back(spelling.write_back);
+  const std::regex store(spelling.store);
+  const std::regex access("^(global|flat|scratch|buffer)_");
+  const std::regex wait("^s_waitcnt .*vmcnt\\(0\\)");
+  enum { nothing, written_back, waited } state = nothing;
+  std::size_t releases = 0;
+  for (const std::string& instruction : instructions) {
+    if (std::regex_search(instruction, write_back)) {
+      state = written_back;
+    } else if (state == written_back && std::regex_search(instruction, wait)) {
+      state = waited;
+    } else if (std::regex_search(instruction, access)) {
+      if (state == waited && std::regex_search(instruction, store)) ++releases;
+      state = nothing;
+    }
+  }
+  return releases;
+}
+
+struct Case {
+  const Pattern* pattern;
+  std::string variant;
+  const char* compiler;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Pattern* pattern : irisgen::patterns()) {
+    for (const irisgen::Variant& variant : pattern->variants) {
+      for (const char* compiler : {"clang", "hiprtc"}) all.push_back({pattern, std::string(variant.name), compiler});
+    }
+  }
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return std::string(info.param.pattern->name) + "_" + info.param.variant + "_" + info.param.compiler;
+}
+
+class Isa : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (std::string(IRISGEN_OBJDUMP).empty()) {
+      GTEST_SKIP() << "llvm-objdump-22 was not on this machine when irisgen was configured; install llvm-22";
+    }
+    compiler_ = samples::find_compiler(GetParam().compiler);
+    if (compiler_ == nullptr) GTEST_SKIP() << samples::why_missing(GetParam().compiler);
+  }
+
+  std::vector<std::string> targets() const {
+    std::vector<std::string> amd = compiler_->targets();
+    std::erase(amd, "host");
+    return amd;
+  }
+
+  /// Sizes that every vector divides.
+  Instructions instructions_of(const std::string& target, const char* dtype) const {
+    const auto& [pattern, variant, compiler] = GetParam();
+    const Extents even = is_fused(*pattern) ? Extents{384, 128, 64} : Extents{4, 4096, 1};
+    const Sample sample{.pattern = pattern, .variant = variant, .world = 3, .dtype = dtype, .shape = even};
+    return disassemble(compiler_->compile(make_request(test::plan_of(sample, target))));
+  }
+
+  const Compiler* compiler_ = nullptr;
+};
+
+/// Each place that records a fault exchanges one word, stores one pack of 16 bytes and releases one flag: what counts
+/// is what comes on top of that.
+std::size_t faults(const Instructions& instructions) {
+  return count(instructions, "^global_atomic_swap ");
+}
+
+TEST_P(Isa, HasTheInstructionsThatMatter) {
+  ASSERT_FALSE(targets().empty());
+  for (const std::string& target : targets()) {
+    for (const char* dtype : {"f32", "bf16"}) {
+      SCOPED_TRACE(target + " " + dtype);
+      const Instructions code = instructions_of(target, dtype);
+      ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
+
+      EXPECT_GT(count(code, "^global_load_dwordx4 "), 0u);
+      EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
+
+      const Spelling spelling = spelling_of(target);
+      ASSERT_GT(faults(code), 0u);
+      EXPECT_GT(count_releases(code, spelling), faults(code));
+      EXPECT_GT(count(code, spelling.load), 0u);
+      EXPECT_GE(count(code, spelling.invalidate), count(code, spelling.load));
+
+      EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
+      EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);
+      EXPECT_EQ(count(code, "^s_swappc"), 0u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Isa, testing::ValuesIn(cases()), name_of);
+
+}  // namespace
+}  // namespace iris
