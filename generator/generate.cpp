@@ -48,7 +48,7 @@ std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targ
       }
     }
   }
-  Report report(spec.file, "");
+  Report report = spec.report();
   for (Diagnostic& diagnostic : diagnostics) report.error(diagnostic.where, std::move(diagnostic.message));
   report.throw_if_any();
   return plans;

@@ -1,6 +1,7 @@
 #include "generator/spec.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -58,10 +59,11 @@ const KernelSpec* Spec::find(std::string_view name) const {
 Spec parse_spec(std::string file, std::string text) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
-  Report report(file, text);
   Spec spec;
   spec.file = std::move(file);
-  if (auto root = parse_document(text, report)) {
+  spec.text = std::move(text);
+  Report report = spec.report();
+  if (auto root = parse_document(spec.text, report)) {
     spec_schema().validate(*root, report);
     spec.kernels = apply_rules(*root, report);
   }
@@ -71,12 +73,16 @@ Spec parse_spec(std::string file, std::string text) {
 
 Spec read_spec(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  // One byte more than is allowed, so that parse_spec sees that there is too much, whatever the file is.
-  std::string text(max_text_bytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  std::array<char, 1 << 16> piece;
+  // Up to one byte more than is allowed, so that parse_spec sees that there is too much, whatever the file is.
+  while (file && text.size() <= max_text_bytes) {
+    const std::size_t wanted = std::min(piece.size(), max_text_bytes + 1 - text.size());
+    file.read(piece.data(), static_cast<std::streamsize>(wanted));
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
   if (!file.is_open() || file.bad())
     throw std::runtime_error("cannot read " + path + "; check that it is a file that you may read");
-  text.resize(static_cast<std::size_t>(file.gcount()));
   return parse_spec(path, std::move(text));
 }
 

@@ -58,10 +58,14 @@ struct KernelSpec {
 
 struct Spec {
   std::string file;
+  std::string text;  ///< that it was read from; errors found later quote its lines
   std::vector<KernelSpec> kernels;
 
   /// nullptr if there is none of that name.
   const KernelSpec* find(std::string_view name) const;
+
+  /// For errors found after parsing: names the file and quotes its lines.
+  Report report() const { return {file, text}; }
 };
 
 /// Text (YAML or JSON) to Spec. Pure. `file` names the text in errors. Throws SpecError with every error of the text.

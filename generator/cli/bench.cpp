@@ -145,7 +145,7 @@ void add_bench(CLI::App& program, Action& action) {
                   "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
-  app->add_option("--seed", command->seed, "Of the random data")->capture_default_str();
+  app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
   app->add_flag("--json", command->json, "Print JSON");
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }

@@ -10,7 +10,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/plan.hpp"
+#include "generator/generate.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -33,13 +33,9 @@ Examples:
 /// Reads the specification and, for each target asked for, plans all its kernels. Returns the number of kernels.
 std::size_t check_spec(const std::string& path, const std::vector<const Target*>& targets) {
   const Spec spec = load_spec(path);
+  plan_all(spec, targets);
   std::size_t kernels = 0;
-  for (const KernelSpec& kernel : spec.kernels) {
-    kernels += kernel.worlds.size();
-    for (const Target* target : targets) {
-      for (const int world : kernel.worlds) make_plan(kernel, world, *target);
-    }
-  }
+  for (const KernelSpec& kernel : spec.kernels) kernels += kernel.worlds.size();
   return kernels;
 }
 
@@ -65,7 +61,12 @@ ExitCode check(const CheckOptions& options) {
       code = bad_usage;
       result["ok"] = false;
       result["errors"] = json_of(error.report());
-      if (!options.json) std::cerr << error.report().render(color_wanted(STDERR_FILENO));
+      if (!options.json) std::cerr << error.report().render(color_wanted(STDERR_FILENO)) << '\n';
+    } catch (const UsageError& error) {  // a file that cannot be read; the others are checked all the same
+      code = bad_usage;
+      result["ok"] = false;
+      result["errors"].push_back({{"line", 0}, {"column", 0}, {"message", error.what()}});
+      if (!options.json) std::cerr << "irisgen: error: " << error.what() << '\n';
     }
     results.push_back(std::move(result));
   }

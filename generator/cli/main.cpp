@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,24 +34,53 @@ void print_error(std::string_view sentence) {
   std::cerr << (color ? "\033[1;31m" : "") << "irisgen: error:" << (color ? "\033[0m " : " ") << sentence << '\n';
 }
 
-/// CLI11 reports a mistyped subcommand as a missing one; this names the word and the nearest subcommand.
-std::string usage_message(const CLI::App& program, const CLI::ParseError& error, int argc, char** argv) {
-  if (program.get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
-    std::vector<std::string> names;
-    for (const CLI::App* subcommand : program.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
-    return "unknown subcommand '" + std::string(argv[1]) + "'" + suggestion(argv[1], {names.begin(), names.end()});
-  }
-  return error.what();
+/// The innermost subcommand that the command line has named.
+const CLI::App& chosen(const CLI::App& program) {
+  const auto named = program.get_subcommands();
+  return named.empty() ? program : chosen(*named.front());
 }
 
-ExitCode report_parse_error(const CLI::App& program, const CLI::ParseError& error, int argc, char** argv) {
+/// "unknown option '--targt'; did you mean '--target'?": CLI11 names the word, but not the nearest.
+std::string unknown_option(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  const std::string option = word.substr(0, word.find('='));
+  return "unknown option '" + option + "'" + suggestion(option, {names.begin(), names.end()});
+}
+
+/// CLI11 reports a mistyped subcommand or option as a missing or a surplus one; this names the word and the nearest.
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& app = chosen(program);
+  const std::vector<std::string> words = program.remaining(true);
+  const auto option = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
+  if (option != words.end()) return unknown_option(app, *option);
+
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
+  if (names.empty()) return error.what();
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (!words.empty()) return "unknown subcommand '" + words.front() + "'" + suggestion(words.front(), known);
+  return "name a subcommand" + suggestion("", known);
+}
+
+/// What was printed has to have arrived: a full disk is no success.
+ExitCode finish(ExitCode code) {
+  if (std::cout.flush()) return code;
+  print_error("cannot write to standard output");
+  return failed;
+}
+
+ExitCode report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help or --version
     program.exit(error);
-    return ok;
+    return finish(ok);
   }
-  print_error(usage_message(program, error, argc, argv));
-  const auto chosen = program.get_subcommands();
-  std::cerr << "Try: irisgen " << (chosen.empty() ? "" : chosen.front()->get_name() + " ") << "--help\n";
+  print_error(usage_message(program, error));
+  const auto named = program.get_subcommands();
+  std::cerr << "Try: irisgen " << (named.empty() ? "" : named.front()->get_name() + " ") << "--help\n";
   return bad_usage;
 }
 
@@ -57,11 +88,14 @@ ExitCode perform(const Action& action) {
   try {
     return action();
   } catch (const SpecError& error) {
-    std::cerr << error.report().render(color_wanted(STDERR_FILENO));
+    std::cerr << error.report().render(color_wanted(STDERR_FILENO)) << '\n';
     return bad_usage;
   } catch (const UsageError& error) {
     print_error(error.what());
     return bad_usage;
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory; take a smaller shape, fewer ranks or a machine with more");
+    return failed;
   } catch (const std::exception& error) {
     print_error(error.what());
     return failed;
@@ -83,14 +117,9 @@ ExitCode run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(program, error, argc, argv);
+    return report_parse_error(program, error);
   }
-  const ExitCode code = perform(action);
-  if (!std::cout.flush()) {
-    print_error("cannot write to standard output");
-    return failed;
-  }
-  return code;
+  return finish(perform(action));
 }
 
 }  // namespace

@@ -28,6 +28,11 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names) 
   return chosen;
 }
 
+std::string check_digits(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? "" : "must be a whole number that is not negative, not '" + text + "'";
+}
+
 Spec load_spec(const std::string& path) {
   try {
     return read_spec(path);
@@ -48,7 +53,7 @@ Spec select(Spec spec, const std::string& kernel, int world) {
   if (!kernel.empty()) std::erase_if(spec.kernels, [&](const KernelSpec& other) { return other.name != kernel; });
   if (world == 0) return spec;
 
-  Report report(spec.file, "");
+  Report report = spec.report();
   for (KernelSpec& chosen : spec.kernels) {
     chosen.worlds = {world};
     chosen.pattern->check(chosen, report);

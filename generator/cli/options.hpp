@@ -18,6 +18,9 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 /// read_spec, except that a file that cannot be read is a UsageError: the command line named it.
 Spec load_spec(const std::string& path);
 
+/// For CLI11's check(): refuses what is no row of digits; its conversion wraps -1 to 2^64 - 1. Empty if it is one.
+std::string check_digits(const std::string& text);
+
 /// Ranks that a world can have; what `--world` accepts.
 inline constexpr int max_ranks = iris::device::max_world;
 

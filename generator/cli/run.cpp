@@ -124,6 +124,7 @@ void add_run(CLI::App& program, Action& action) {
   app->add_option("--extent", command->extents, "m=, n= or k=NUMBER: a dynamic extent's size (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution")
+      ->check(check_digits)
       ->capture_default_str();
   app->add_option("--repeat", command->repeat, "Launches, one after another")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))

@@ -59,6 +59,51 @@ TEST(Check, SeveralFilesAreAllChecked) {
   EXPECT_EQ(json[1]["kernels"], 2);
 }
 
+TEST(Check, ErrorsOfOneFileEndTheirLineBeforeThoseOfTheNext) {
+  const TemporaryFolder folder;
+  write_file(folder.file("wrong.yaml"), wrong_spec);
+  const Outcome outcome = irisgen({"check", "wrong.yaml", "wrong.yaml"}, {.folder = folder.path()});
+  EXPECT_NE(outcome.err.find("^\nwrong.yaml:7:"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("^\n")) << outcome.err;
+  const Outcome explained = irisgen({"explain", "wrong.yaml"}, {.folder = folder.path()});
+  EXPECT_TRUE(explained.err.ends_with("^\n")) << explained.err;
+}
+
+TEST(Check, AFileThatCannotBeReadDoesNotHideTheOthers) {
+  const TemporaryFolder folder;
+  write_file(folder.file("right.yaml"), small_spec());
+  const Outcome outcome = irisgen({"check", "missing.yaml", "right.yaml"}, {.folder = folder.path()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("cannot read missing.yaml"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("right.yaml: ok"), std::string::npos) << outcome.out;
+  const Json json =
+      Json::parse(irisgen({"check", "missing.yaml", "right.yaml", "--json"}, {.folder = folder.path()}).out);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["ok"], false);
+  EXPECT_NE(json[0]["errors"][0]["message"].get<std::string>().find("cannot read"), std::string::npos);
+  EXPECT_EQ(json[1]["ok"], true);
+}
+
+TEST(Check, WhatCannotBePlannedIsShownForEveryKernelWithItsLine) {
+  const TemporaryFolder folder;
+  std::string spec = small_spec("16");
+  spec += "  - {name: b, pattern: all_gather, dtype: f32, world: 2, shape: {n: 5}, config: {threads: 100}}\n";
+  write_file(folder.file("spec.yaml"), spec);
+  for (const std::string command : {"check", "explain"}) {
+    const Outcome outcome = irisgen({command, "spec.yaml", "--target", "gfx942"}, {.folder = folder.path()});
+    EXPECT_EQ(outcome.code, 2);
+    const std::string quoted =
+        "spec.yaml:6:12: error: a world of 16 ranks on gfx942; world must be from 1 to 8 there\n"
+        "    6 |     world: 16\n      |            ^\nspec.yaml:8:";
+    EXPECT_NE(outcome.err.find(quoted), std::string::npos) << outcome.err;
+  }
+  write_file(folder.file("fused.yaml"),
+             "irisgen: 1\nkernels:\n  - name: e\n    pattern: all_gather_matmul\n"
+             "    dtype: f16\n    world: 3\n    shape: {m: 9, n: 10, k: 3}\n");
+  const Outcome unfit = irisgen({"explain", "fused.yaml", "--world", "2"}, {.folder = folder.path()});
+  EXPECT_NE(unfit.err.find("    7 |     shape: {m: 9, n: 10, k: 3}\n"), std::string::npos) << unfit.err;
+}
+
 TEST(Check, AFileThatIsNotThereIsBadUsage) {
   const Outcome outcome = irisgen({"check", "/nowhere/at/all.yaml"});
   EXPECT_EQ(outcome.code, 2);

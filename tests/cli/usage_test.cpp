@@ -30,6 +30,9 @@ TEST(Usage, HelpOfEverySubcommandShowsExamples) {
 }
 
 TEST(Usage, WrongUsageIsTwo) {
+  const TemporaryFolder folder;
+  write_file(folder.file("spec.yaml"), small_spec());
+  const std::string spec = folder.file("spec.yaml");
   const std::vector<std::vector<std::string>> wrong = {
       {},
       {"frobnicate"},
@@ -38,9 +41,10 @@ TEST(Usage, WrongUsageIsTwo) {
       {"generate", "a.yaml"},
       {"list", "surplus"},
       {"compile", "a.yaml", "-o", "x"},
-      {"run", "a.yaml", "--repeat", "0"},
-      {"run", "a.yaml", "--seed", "-1"},
-      {"run", "a.yaml", "--world", "17"},
+      {"run", spec, "--repeat", "0"},
+      {"run", spec, "--seed", "-1"},
+      {"bench", spec, "--seed", "-1"},
+      {"run", spec, "--world", "17"},
       {"cache"},
       {"schema", "unheard_of"},
   };
@@ -55,7 +59,16 @@ TEST(Usage, WrongUsageIsTwo) {
 }
 
 TEST(Usage, MistypedWordsGetTheNearest) {
-  EXPECT_NE(irisgen({"generat", "a.yaml"}).err.find("did you mean 'generate'"), std::string::npos);
+  const auto tells = [](const std::vector<std::string>& arguments, const std::string& sentence) {
+    const std::string told = irisgen(arguments).err;
+    EXPECT_NE(told.find(sentence), std::string::npos) << told;
+  };
+  tells({"generat", "a.yaml"}, "unknown subcommand 'generat'; did you mean 'generate'?");
+  tells({"check", "a.yaml", "--targt=host"}, "unknown option '--targt'; did you mean '--target'?");
+  tells({"check", "--targt", "host"}, "unknown option '--targt'; did you mean '--target'?");
+  tells({"--versoin"}, "unknown option '--versoin'; did you mean '--version'?");
+  tells({"cache", "lst"}, "unknown subcommand 'lst'; did you mean 'list'?");
+  tells({}, "name a subcommand; one of: check, explain");
 
   const TemporaryFolder folder;
   write_file(folder.file("spec.yaml"), small_spec());
@@ -84,9 +97,11 @@ TEST(Usage, NoColoursOffATerminal) {
 }
 
 TEST(Usage, OutputThatCannotBeWrittenIsAFailure) {
-  const Outcome outcome = run_program("sh", {"-c", std::string(IRISGEN_PROGRAM) + " schema > /dev/full"});
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.err.find("cannot write to standard output"), std::string::npos) << outcome.err;
+  for (const std::string arguments : {"schema", "--help", "run --help", "--version"}) {
+    const Outcome outcome = run_program("sh", {"-c", IRISGEN_PROGRAM " " + arguments + " > /dev/full"});
+    EXPECT_EQ(outcome.code, 1) << arguments;
+    EXPECT_NE(outcome.err.find("cannot write to standard output"), std::string::npos) << outcome.err;
+  }
 }
 
 }  // namespace
