@@ -84,10 +84,13 @@ std::optional<std::string> Folder::read(const std::string& name) const {
 
 void Folder::write(const std::string& name, std::string_view content) const {
   ::unlinkat(descriptor_, unfinished_name, 0);
-  {
-    const File file(::openat(descriptor_, unfinished_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (file.get() < 0) fail("cannot write " + path_of(name), errno);
+  const File file(::openat(descriptor_, unfinished_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail("cannot write " + path_of(name), errno);
+  try {
     write_all(file.get(), content, path_of(name));
+  } catch (...) {
+    ::unlinkat(descriptor_, unfinished_name, 0);
+    throw;
   }
   if (::renameat(descriptor_, unfinished_name, descriptor_, name.c_str()) != 0) {
     const int error = errno;

@@ -203,7 +203,9 @@ std::string Cache::problem() const {
 
 void Cache::note_problem(const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (problem_.empty()) problem_ = "the cache in " + folder_.string() + " is not used: " + reason;
+  if (problem_.empty())
+    problem_ =
+        (folder_.empty() ? "the cache is not used: " : "the cache in " + folder_.string() + " is not used: ") + reason;
 }
 
 }  // namespace iris

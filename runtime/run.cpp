@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "generator/pattern.hpp"
 #include "runtime/heap.hpp"
+#include "runtime/host_memory.hpp"
 #include "runtime/launch_check.hpp"
 #include "runtime/random.hpp"
 #include "runtime/world.hpp"
@@ -137,6 +139,7 @@ class Run {
 
   void check_inputs() const;
   std::size_t heap_bytes() const;
+  void check_memory(std::size_t heap) const;
   void set_up(Context& context);
   std::vector<LaunchData> prepare(int first, int count) const;
   irisgen::Values input_of(int rank, std::size_t argument, int launch) const;
@@ -173,6 +176,7 @@ Run::Run(const BuiltKernel& built, const RunOptions& options)
   if (options.repeat < 1) throw std::runtime_error("a run has at least one launch");
   check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
+  check_memory(heap);
   world_ = std::make_unique<World>(
       WorldOptions{.size = manifest_.world, .target = manifest_.target, .heap_bytes = heap, .seed = options.seed});
   ranks_.resize(static_cast<std::size_t>(manifest_.world));
@@ -201,6 +205,25 @@ void Run::check_inputs() const {
 std::size_t Run::heap_bytes() const {
   return static_cast<std::size_t>(layout_of(manifest_, extents_).total()) +
          static_cast<std::size_t>(in_flight_) * RankBuffers::heap_bytes(manifest_, extents_);
+}
+
+/// Memory is mapped before it is there, so what does not fit would have the system kill some process, perhaps not us.
+void Run::check_memory(std::size_t heap) const {
+  double bytes = manifest_.target == "host" ? static_cast<double>(heap) : 0;
+  for (const Argument& argument : manifest_.arguments) {
+    const auto size = static_cast<double>(bytes_of(argument, extents_));
+    const double values = size / static_cast<double>(irisgen::bytes_of(argument.dtype)) * sizeof(double);
+    // Inputs are kept as float64; outputs as they are, to be compared with expected values and tolerances.
+    bytes += in_flight_ * (argument.access == Access::read ? values : size);
+    if (argument.access == Access::write && options_.verify) bytes += 2 * values;
+  }
+  bytes *= manifest_.world;
+  const auto available = static_cast<double>(available_memory());
+  if (bytes <= available) return;
+  const auto gigabytes = [](double value) { return std::to_string(std::llround(value / 1e9)) + " GB"; };
+  throw std::runtime_error(manifest_.name + ": a run on " + std::to_string(manifest_.world) + " ranks takes " +
+                           gigabytes(bytes) + " of this machine's memory, but " + gigabytes(available) +
+                           " are available; take a smaller shape or fewer ranks");
 }
 
 RunReport Run::execute() {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
 
@@ -65,15 +66,14 @@ ExitCode list_cache(bool json) {
                human_age(seconds_since(entry.last_use)), entry.key.substr(0, 12)});
   }
   if (!entries.empty()) table.print(std::cout, "");
-  std::cout << cache.folder().string() << ": " << entries.size() << (entries.size() == 1 ? " entry, " : " entries, ")
+  std::cout << cache_place() << ": " << entries.size() << (entries.size() == 1 ? " entry, " : " entries, ")
             << human_bytes(static_cast<double>(bytes)) << '\n';
   return ok;
 }
 
 ExitCode clear_cache() {
   const std::size_t count = iris::Cache::of_user().clear();
-  std::cout << iris::Cache::user_folder().string() << ": " << count << (count == 1 ? " entry" : " entries")
-            << " removed\n";
+  std::cout << cache_place() << ": " << count << (count == 1 ? " entry" : " entries") << " removed\n";
   return ok;
 }
 

@@ -155,6 +155,7 @@ ExitCode compile(const CompileOptions& options) {
   } else if (!options.quiet) {
     print_table(all, options);
   }
+  note_cache_problem();
   return ok;
 }
 

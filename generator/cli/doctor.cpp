@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -66,7 +67,7 @@ void print_devices(const Machine& machine) {
 }
 
 void print_cache(const CacheState& cache) {
-  std::cout << heading("Compiled kernels (cache)") << "\n  " << cache.folder << ": " << cache.entries
+  std::cout << heading("Compiled kernels (cache)") << "\n  " << cache_place() << ": " << cache.entries
             << (cache.entries == 1 ? " entry, " : " entries, ") << human_bytes(static_cast<double>(cache.bytes))
             << '\n';
 }

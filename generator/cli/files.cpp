@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "generator/folder.hpp"
+#include "runtime/cache.hpp"
 
 namespace irisgen::cli {
 
@@ -28,6 +29,16 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
   std::filesystem::create_directories(parent);
   Folder(parent).write(path.filename().string(), content);
+}
+
+std::string cache_place() {
+  const std::string folder = iris::Cache::user_folder().string();
+  return folder.empty() ? "no folder (set IRISGEN_CACHE, XDG_CACHE_HOME or HOME)" : folder;
+}
+
+void note_cache_problem() {
+  const std::string problem = iris::Cache::of_user().problem();
+  if (!problem.empty()) std::cerr << "irisgen: note: " << problem << '\n';
 }
 
 }  // namespace irisgen::cli

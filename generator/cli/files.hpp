@@ -18,4 +18,10 @@ nlohmann::ordered_json to_json(const WriteResult& result);
 /// files of write_folder it is always written, since build tools look at its time.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Where compiled kernels are kept, or that there is no such place and what gives one.
+std::string cache_place();
+
+/// One line on standard error if compiled kernels could not be kept, which is no failure but costs time on each run.
+void note_cache_problem();
+
 }  // namespace irisgen::cli

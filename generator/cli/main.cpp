@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -126,5 +127,6 @@ ExitCode run_program(int argc, char** argv) {
 }  // namespace irisgen::cli
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is an error with a sentence, not the end
   return irisgen::cli::run_program(argc, argv);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/run_report.hpp"
@@ -103,6 +104,7 @@ ExitCode run(const RunCommand& command) {
     command.json ? all.push_back(to_json(outcome)) : print_outcome(outcome);
   }
   if (command.json) std::cout << all.dump(2) << '\n';
+  note_cache_problem();
   return code;
 }
 

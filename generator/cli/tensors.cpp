@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -15,6 +16,7 @@
 namespace irisgen::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::string_view rank_marker = "{rank}";
@@ -125,6 +127,13 @@ void require_file_per_rank(const Manifest& manifest, const std::string& name, co
                    std::to_string(manifest.world) + " ranks");
 }
 
+/// Better known before the work than after it.
+void require_folder(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  if (folder.empty() || fs::is_directory(folder)) return;
+  throw UsageError("--output " + file + ": there is no folder " + folder.string() + "; make it first");
+}
+
 }  // namespace
 
 Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts) {
@@ -172,6 +181,7 @@ void check_output_patterns(const Manifest& manifest, const Assignments& patterns
   for (const auto& [name, pattern] : patterns) {
     argument_named(manifest, name, Access::write);
     require_file_per_rank(manifest, name, pattern);
+    for (int rank = 0; rank < manifest.world; ++rank) require_folder(path_of_rank(pattern, rank));
   }
 }
 

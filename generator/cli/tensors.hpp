@@ -31,7 +31,8 @@ struct Inputs {
 /// expected and what was found.
 Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const Assignments& extents);
 
-/// Throws UsageError unless each pattern names an output of the kernel and a file of its own for every rank.
+/// Throws UsageError unless each pattern names an output of the kernel and, for every rank, a file of its own in a
+/// folder that is there.
 void check_output_patterns(const Manifest& manifest, const Assignments& patterns);
 
 /// A shape as users see it: without the one row of a plain vector, (1, n) becoming (n,).

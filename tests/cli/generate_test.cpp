@@ -119,10 +119,12 @@ TEST_F(Generate, AFolderThatCannotBeWrittenIsAFailureAndHoldsNothingHalf) {
 
 TEST_F(Generate, AFullDiskLeavesNoHalfFile) {
   // RLIMIT_FSIZE ends a write in the middle of a file, as a full disk does.
-  const Outcome outcome = run_program(
-      "bash", {"-c", "trap '' XFSZ; ulimit -f 1; exec " + std::string(IRISGEN_PROGRAM) + " generate spec.yaml -o out"},
-      {.folder = folder_.path()});
+  const Outcome outcome =
+      run_program("bash", {"-c", "ulimit -f 1; exec " + std::string(IRISGEN_PROGRAM) + " generate spec.yaml -o out"},
+                  {.folder = folder_.path()});
   EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.err.find("cannot write out/"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(out() / ".irisgen.unfinished"));
   const TemporaryFolder fresh;
   ASSERT_EQ(irisgen({"generate", "spec.yaml", "-o", fresh.file("out")}, {.folder = folder_.path()}).code, 0);
   const auto whole = contents_of(fresh.path() / "out");

@@ -130,6 +130,31 @@ TEST_F(Run, WrongAssignmentsAreBadUsage) {
   EXPECT_EQ(run({"spec.yaml", "--input", "input=in{rank}.npy"}).code, 2) << "two worlds";
 }
 
+TEST_F(Run, AnOutputFolderThatIsNotThereIsToldBeforeTheWork) {
+  const Outcome outcome = run({"spec.yaml", "--world", "2", "--output", "output=no/such/out{rank}.npy"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("there is no folder no/such; make it first"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Run, WhatDoesNotFitIntoMemoryIsASentence) {
+  std::string spec = small_spec("8");
+  spec.replace(spec.find("1001"), 4, "100000000000");
+  write_file(folder_.file("huge.yaml"), spec);
+  const Outcome outcome = run({"huge.yaml"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("of this machine's memory, but "), std::string::npos) << outcome.err;
+}
+
+TEST_F(Run, ACacheThatCannotBeUsedIsTold) {
+  const Outcome outcome =
+      irisgen({"run", "spec.yaml", "--world", "1", "--json"},
+              {.folder = folder_.path(), .environment = {{"IRISGEN_CACHE", folder_.file("spec.yaml")}}});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(Json::accept(outcome.out)) << outcome.out;
+  EXPECT_NE(outcome.err.find("irisgen: note: the cache in "), std::string::npos) << outcome.err;
+}
+
 TEST_F(Run, DynamicExtentsComeFromTheCommandLineOrTheFiles) {
   write_file(folder_.file("spec.yaml"),
              "irisgen: 1\nkernels:\n  - {name: any, pattern: all_reduce, dtype: f32, world: 2, shape: {n: dynamic}}\n");

@@ -123,6 +123,13 @@ TEST(Run, PassesOnTheReportOfADeadlock) {
             std::string::npos);
 }
 
+TEST(Run, RefusesWhatDoesNotFitIntoMemoryBeforeTakingAny) {
+  const std::string error =
+      error_of([] { run_kernel(host_kernel("sum_of_three", 3), options_of(std::int64_t{1} << 44)); });
+  EXPECT_NE(error.find("sum_of_three: a run on 3 ranks takes "), std::string::npos) << error;
+  EXPECT_NE(error.find(" are available; take a smaller shape or fewer ranks"), std::string::npos) << error;
+}
+
 TEST(Run, TellsHowItGetsOn) {
   std::vector<std::string> stages;
   RunOptions options = options_of(10);
