@@ -105,6 +105,9 @@ struct Case {
   const Pattern* pattern;
   std::string variant;
   const char* compiler;
+
+  std::string name() const { return std::string(pattern->name) + "_" + variant + "_" + compiler; }
+  friend std::ostream& operator<<(std::ostream& out, const Case& that) { return out << that.name(); }
 };
 
 std::vector<Case> cases() {
@@ -118,7 +121,7 @@ std::vector<Case> cases() {
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return std::string(info.param.pattern->name) + "_" + info.param.variant + "_" + info.param.compiler;
+  return info.param.name();
 }
 
 class Isa : public testing::TestWithParam<Case> {
