@@ -103,6 +103,12 @@ void Folder::remove(const std::string& name) const {
   if (::unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("cannot remove " + path_of(name), errno);
 }
 
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("cannot make the folder " + path.string(), error.value());
+}
+
 bool is_plain_name(std::string_view name) {
   const auto is_bad = [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == 127; };
   return !name.empty() && name[0] != '.' && std::ranges::none_of(name, is_bad);

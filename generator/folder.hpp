@@ -34,6 +34,9 @@ class Folder {
   int descriptor_ = -1;
 };
 
+/// Makes the folder, and those above it, if need be. Throws std::runtime_error naming it.
+void make_folder(const std::filesystem::path& path);
+
 /// Whether this names a file of a folder and nothing else: no separators, not hidden, not empty, no control characters.
 bool is_plain_name(std::string_view name);
 

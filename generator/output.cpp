@@ -112,6 +112,8 @@ Work plan_work(const Folder& folder, const std::string& owner, std::span<const O
 std::string escape(const fs::path& path) {
   std::string text;
   for (const char c : path.string()) {
+    if (c == '\n')
+      throw std::runtime_error("a line break in a path has no place in a dependency file: " + path.string());
     if (c == ' ' || c == '#' || c == '\\') text += '\\';
     if (c == '$') text += '$';
     text += c;
@@ -129,7 +131,7 @@ WriteResult write_folder(const fs::path& path, const std::string& owner, std::sp
     for (const OutputFile& file : files) result.written.push_back(file.name);
     return result;
   }
-  fs::create_directories(path);
+  make_folder(path);
   const Folder folder(path);
   const Work work = plan_work(folder, owner, files);
   if (options.dry_run) return work.result;
@@ -141,6 +143,7 @@ WriteResult write_folder(const fs::path& path, const std::string& owner, std::sp
 }
 
 std::string owner_of(std::string_view kind, const fs::path& spec, const fs::path& folder) {
+  if (folder.empty()) throw std::runtime_error("the folder to write to has an empty name");
   const fs::path relative =
       fs::absolute(spec).lexically_normal().lexically_relative((fs::absolute(folder) / "").lexically_normal());
   return std::string(kind) + " " + relative.generic_string();

@@ -37,7 +37,8 @@ struct CompileOptions {
 constexpr const char* footer =
     R"(Writes NAME.wWORLD.TARGET.hsaco (AMD), .cubin (NVIDIA) or .so (host) and reports what each kernel takes of a compute
 unit: registers per thread, shared memory per block, bytes spilled per thread. `irisgen generate` writes the manifests
-to launch them from. No GPU is needed.
+to launch them from. No GPU is needed. Code that an earlier run made of this specification, and this one does not, is
+removed: name all targets at once, or give each a folder.
 
 Examples:
   irisgen compile spec.yaml --target gfx942 -o kernels

@@ -27,7 +27,7 @@ nlohmann::ordered_json to_json(const WriteResult& result) {
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  std::filesystem::create_directories(parent);
+  make_folder(parent);
   Folder(parent).write(path.filename().string(), content);
 }
 

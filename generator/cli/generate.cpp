@@ -31,7 +31,8 @@ struct GenerateOptions {
 constexpr const char* footer =
     R"(Writes, for every kernel, world and target, NAME.wWORLD.TARGET.hip and .json (the manifest), and for every kernel
 NAME.hpp (the typed launcher). The same specification gives the same bytes on every machine. Files that would not
-change are not touched; files of kernels that left the specification are removed.
+change are not touched. Files that an earlier run made of this specification, and this one does not (kernels that left
+it, targets that are not named any more), are removed.
 
 Examples:
   irisgen generate spec.yaml -o kernels

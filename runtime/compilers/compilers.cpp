@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "generator/diagnostic.hpp"
 #include "runtime/compiler.hpp"
 #include "runtime/compilers/table.hpp"
 
@@ -68,7 +69,8 @@ const Compiler& find_named(const Compilers& compilers, const irisgen::Target& ta
       throw std::runtime_error(missing.name + " is not on this machine: " + missing.reason + "; " + missing.remedy);
     }
   }
-  throw std::runtime_error("there is no compiler '" + std::string(name) + "'; one of: hiprtc, clang, nvrtc");
+  throw std::runtime_error("there is no compiler '" + std::string(name) + "'" +
+                           irisgen::suggestion(name, {"hiprtc", "clang", "nvrtc"}));
 }
 
 }  // namespace

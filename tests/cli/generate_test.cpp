@@ -117,6 +117,17 @@ TEST_F(Generate, AFolderThatCannotBeWrittenIsAFailureAndHoldsNothingHalf) {
   EXPECT_NE(outcome.err.find("/proc/irisgen"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Generate, AFolderThatCannotBeIsASentence) {
+  for (const std::string folder : {"spec.yaml", "spec.yaml/below"}) {
+    const Outcome outcome = irisgen({"generate", "spec.yaml", "-o", folder}, {.folder = folder_.path()});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err, "irisgen: error: cannot make the folder " + folder + ": Not a directory\n");
+  }
+  const Outcome unnamed = irisgen({"generate", "spec.yaml", "-o", ""}, {.folder = folder_.path()});
+  EXPECT_EQ(unnamed.code, 1);
+  EXPECT_EQ(unnamed.err, "irisgen: error: the folder to write to has an empty name\n");
+}
+
 TEST_F(Generate, AFullDiskLeavesNoHalfFile) {
   // RLIMIT_FSIZE ends a write in the middle of a file, as a full disk does.
   const Outcome outcome =

@@ -216,5 +216,11 @@ TEST(Depfile, EscapesWhatMakeWouldRead) {
   EXPECT_EQ(depfile(outputs, inputs), "my\\ out/$$a\\#1: \\\n  b\\ c.yaml\n");
 }
 
+TEST(Depfile, RefusesALineBreakWhichItCannotExpress) {
+  const std::vector<std::filesystem::path> outputs = {"a.hpp"};
+  const std::vector<std::filesystem::path> inputs = {"b\nc.yaml"};
+  EXPECT_THROW(depfile(outputs, inputs), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace irisgen

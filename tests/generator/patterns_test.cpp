@@ -261,6 +261,13 @@ TEST(Reference, MaxAndMinAreExactAndPassNansOn) {
   EXPECT_EQ(result[0].tolerance, (Values{0, 0, 0}));
 }
 
+TEST(Reference, APartialSumThatOverflowsMayStayInfinite) {
+  const KernelSpec kernel = kernel_of("all_reduce", "dtype: f32, world: 3, shape: {n: 2}");
+  const auto result = expected(kernel, 3, {1, 2, 1}, {{{3e38, 1e38}}, {{3e38, 1e38}}, {{-3e38, -1e38}}});
+  EXPECT_EQ(result[0].tolerance[0], std::numeric_limits<double>::infinity());
+  EXPECT_LT(result[0].tolerance[1], 1e33);
+}
+
 TEST(Reference, F16OverflowsToInfinity) {
   const KernelSpec kernel = kernel_of("all_reduce", "dtype: f16, world: 2, shape: {n: 2}");
   const auto result = expected(kernel, 2, {1, 2, 1}, {{{-40000, 40000}}, {{-40000, 20000}}});
