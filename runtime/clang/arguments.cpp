@@ -4,13 +4,14 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace iris::clang_library {
 namespace {
 
 // What the driver would pass to `clang -cc1` is written out here, because the driver looks around on the machine (GCC,
 // headers, ROCm) and the same source must give the same code everywhere.
-const std::vector<std::string> common_arguments = {
+constexpr const char* common_arguments[] = {
     "-emit-obj",
     "-O3",
     "-std=c++20",
@@ -39,7 +40,7 @@ const std::vector<std::string> common_arguments = {
 };
 
 std::vector<std::string> with_common(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), common_arguments.begin(), common_arguments.end());
+  arguments.insert(arguments.end(), std::begin(common_arguments), std::end(common_arguments));
   return arguments;
 }
 
@@ -47,7 +48,8 @@ TargetArguments host_arguments() {
   const llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   // The oldest CPU of the architecture, not the one of this machine: results and cached code hold for every machine.
   const bool arm = triple.isAArch64();
-  TargetArguments target{.name = "host"};
+  TargetArguments target;
+  target.name = "host";
   target.frontend = with_common({"-triple", triple.str(), "-x", "c++", "-target-cpu", arm ? "generic" : "x86-64"});
   if (arm) target.frontend.insert(target.frontend.end(), {"-target-feature", "+neon"});
   // Fibers that are given up are unwound through the kernel's frames.
@@ -58,7 +60,9 @@ TargetArguments host_arguments() {
 }
 
 TargetArguments amd_arguments(const std::string& name) {
-  TargetArguments target{.name = name, .amd = true};
+  TargetArguments target;
+  target.name = name;
+  target.amd = true;
   target.frontend = with_common({"-triple", "amdgcn-amd-amdhsa", "-aux-triple", llvm::sys::getDefaultTargetTriple(),
                                  "-x", "hip", "-fcuda-is-device", "-fcuda-allow-variadic-functions",
                                  "-fvisibility=hidden", "-fapply-global-visibility-to-externs", "-target-cpu", name,

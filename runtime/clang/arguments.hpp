@@ -10,8 +10,8 @@ namespace iris::clang_library {
 struct TargetArguments {
   std::string name;
   bool amd = false;
-  std::vector<std::string> frontend = {};  ///< of `clang -cc1`, without input and output
-  std::vector<std::string> linker = {};    ///< of `ld.lld`, without input and output
+  std::vector<std::string> frontend;  ///< of `clang -cc1`, without input and output
+  std::vector<std::string> linker;    ///< of `ld.lld`, without input and output
 };
 
 /// The targets that this library compiles for: the CPU that it runs on, as `host`, and AMD's.
