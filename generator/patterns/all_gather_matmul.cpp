@@ -56,14 +56,13 @@ Expectation product_of(const KernelSpec& kernel, const Extents& extents, const s
     Product product{Values(elements / inputs.size()), Values(elements / inputs.size())};
     multiply_into(product, kernel.dtype, arguments[0].data(), b, rows, extents.k, extents.n);
     for (std::size_t i = 0; i < product.sums.size(); ++i) {
-      const double error = static_cast<double>(extents.k) * epsilon(kernel.accumulate) * product.magnitudes[i];
-      expect(expectation, kernel.dtype, product.sums[i], error);
+      expect(expectation, kernel.dtype, product.sums[i], product_error(product, i, kernel.accumulate));
     }
   }
   return expectation;
 }
 
-/// Tolerance: k·epsilon(accumulate)·Σ|a·b| and the last rounding.
+/// Tolerance: product_error() and the last rounding.
 std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
                                    const std::vector<std::vector<Values>>& inputs) {
   std::vector<Expectation> expectations;

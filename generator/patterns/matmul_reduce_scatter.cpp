@@ -53,12 +53,11 @@ void plan(Plan& plan) {
                                            .signals = 2});
 }
 
-/// Tolerance: (k + world)·epsilon(accumulate)·Σ|a·b| over k and the ranks, and the last rounding.
+/// Tolerance: product_error() over k and the ranks, and the last rounding.
 std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
                                    const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t rows = extents.m / world;
   const auto elements = static_cast<std::size_t>(rows * extents.n);
-  const double roundings = static_cast<double>(extents.k + world) * epsilon(kernel.accumulate);
   std::vector<Expectation> expectations;
   for (int rank = 0; rank < world; ++rank) {
     Product product{Values(elements), Values(elements)};
@@ -68,7 +67,7 @@ std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Ex
     }
     Expectation expectation;
     for (std::size_t i = 0; i < elements; ++i) {
-      expect(expectation, kernel.dtype, product.sums[i], roundings * product.magnitudes[i]);
+      expect(expectation, kernel.dtype, product.sums[i], product_error(product, i, kernel.accumulate));
     }
     expectations.push_back(std::move(expectation));
   }

@@ -146,18 +146,28 @@ void multiply_into(Product& product, Dtype dtype, const double* a, const Values&
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }
+  Values sums(static_cast<std::size_t>(columns));  // of one row of this product
   for (std::int64_t i = 0; i < rows; ++i) {
-    double* const sums = product.sums.data() + i * columns;
-    double* const magnitudes = product.magnitudes.data() + i * columns;
+    std::ranges::fill(sums, 0.0);
+    double* const totals = product.sums.data() + i * columns;
+    double* const partials = product.partials.data() + i * columns;
     for (std::int64_t depth = 0; depth < k; ++depth) {
       const double factor = a[i * k + depth];
       const double* const row = b.data() + depth * columns;
       for (std::int64_t j = 0; j < columns; ++j) {
         sums[j] += factor * row[j];
-        magnitudes[j] += std::abs(factor * row[j]);
+        partials[j] += std::abs(sums[j]);
       }
     }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      totals[j] += sums[j];
+      partials[j] += std::abs(totals[j]);
+    }
   }
+}
+
+double product_error(const Product& product, std::size_t element, Dtype accumulate) {
+  return 2 * epsilon(accumulate) * product.partials[element];
 }
 
 }  // namespace irisgen

@@ -23,12 +23,19 @@ Expectation reduce_over_ranks(const KernelSpec& kernel, const std::vector<std::v
 /// Values that a kernel only moves.
 Expectation exactly(Values values);
 
-/// sums += a(rows,k)·b(k,columns), magnitudes += |a|·|b|; row-major, i32 modulo 2^32.
+/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there.
 struct Product {
   Values sums;
-  Values magnitudes;
+  Values partials;
 };
+
+/// sums += a(rows,k)·b(k,columns), each product summed over k by itself; row-major, i32 modulo 2^32.
 void multiply_into(Product& product, Dtype dtype, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
                    std::int64_t columns);
+
+/// The error of one element of a Product that a kernel computes in `accumulate`: 2·epsilon(accumulate)·Σ|partial sum|.
+/// An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel forget
+/// terms of a long sum. Twice, since a product may be rounded by itself, and matrix units add in another order.
+double product_error(const Product& product, std::size_t element, Dtype accumulate);
 
 }  // namespace irisgen

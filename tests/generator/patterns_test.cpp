@@ -183,6 +183,17 @@ TEST(Grid, KeepsWhatTheUserSetAndRefusesWhatCannotRun) {
   EXPECT_EQ(refusal("all_reduce", std::string(vector_f32) + ", config: {threads: 100}", "host"), "planned");
 }
 
+/// As device/sync.hpp counts them: flag_of(block, rank). A flag too few would be a block's epoch.
+TEST(Flags, AreOneForEachBlockAndRank) {
+  const std::string rest = "dtype: f32, world: 5, shape: {n: 1000}, config: {blocks: 7}";
+  for (const char* pattern : {"all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    EXPECT_EQ(plan_of(kernel_text(pattern, rest), "gfx942").flags, 35) << pattern;
+  }
+  for (const char* variant : {"one_shot", "two_shot"}) {
+    EXPECT_EQ(plan_of(kernel_text("all_reduce", rest + ", variant: " + variant), "gfx942").flags, 35) << variant;
+  }
+}
+
 TEST(Workspace, HoldsTwoHalvesOfASlotForEachRank) {
   const auto one_shot = [](const std::string& shape) {
     return plan_of(kernel_text("all_reduce", "dtype: f32, world: 3, variant: one_shot, shape: " + shape), "host")
@@ -308,7 +319,7 @@ TEST(Reference, AllGatherMatmulUsesEachRanksOwnB) {
   const auto result = expected(kernel, 2, {2, 2, 2}, inputs);
   EXPECT_EQ(result[0].value, (Values{1, 2, 3, 4}));
   EXPECT_EQ(result[1].value, (Values{-1, 5, -1, 11}));
-  EXPECT_NEAR(result[1].tolerance[0], 2 * 0x1p-23 * 3 + 0x1p-24, 1e-9);  // |1·1| + |2·-1|
+  EXPECT_NEAR(result[1].tolerance[0], 2 * 0x1p-23 * 3 + 0x1p-24, 1e-9);  // |1| + |1 - 2| + |-1|
 }
 
 TEST(Reference, AllGatherMatmulOfNoDepthIsZero) {
