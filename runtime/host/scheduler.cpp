@@ -132,10 +132,29 @@ std::size_t Scheduler::random_below(std::size_t bound) {
   return static_cast<std::size_t>(((bits >> 32) * bound) >> 32);
 }
 
+/// The place in ready_ of the thread to run next. Any may be it, but ranks are held back by turns, for turns of very
+/// different length: were all threads equally likely, no rank would ever fall behind by more than a few steps, and a
+/// kernel that is wrong only then would look right.
+std::size_t Scheduler::choose_ready() {
+  constexpr std::size_t longest_hold = 14;  // as a power of two
+  constexpr int attempts = 8;
+  if (held_turns_ == 0) {
+    held_rank_ = static_cast<int>(random_below(device::max_world));  // often a rank that is not there: none is held
+    held_turns_ = std::size_t{1} << random_below(longest_hold + 1);
+  }
+  --held_turns_;
+  std::size_t chosen = 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    chosen = random_below(ready_.size());
+    if (ready_[chosen]->block->grid->rank != held_rank_) break;
+  }
+  return chosen;
+}
+
 /// Takes one of the ready threads, with a stack; null if there is none.
 DeviceThread* Scheduler::next_ready() {
   if (ready_.empty()) return nullptr;
-  std::swap(ready_[random_below(ready_.size())], ready_.back());
+  std::swap(ready_[choose_ready()], ready_.back());
   DeviceThread* next = ready_.back();
   ready_.pop_back();
   if (!next->has_stack()) next->prepare(stacks_.take(), StackPool::usable_bytes(), &thread_body);

@@ -52,6 +52,7 @@ class Scheduler {
   static void thread_body(Fiber& fiber);
 
   std::size_t random_below(std::size_t bound);
+  std::size_t choose_ready();
   DeviceThread* next_ready();
   void make_ready(DeviceThread& thread);
   void switch_away(DeviceThread& self);
@@ -69,6 +70,8 @@ class Scheduler {
   StackPool stacks_;
   std::size_t live_threads_ = 0;
   std::uint64_t random_state_;
+  int held_rank_ = -1;          // is hardly ever chosen, as if its GPU were slow
+  std::size_t held_turns_ = 0;  // for how many turns more
   std::vector<std::unique_ptr<Grid>> grids_;
   std::vector<DeviceThread*> ready_;
   std::unordered_map<const void*, std::vector<DeviceThread*>> waiting_;
