@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host_kernels.hpp"
 #include "host_samples.hpp"
 #include "runtime/launch_check.hpp"
 #include "runtime/random.hpp"
@@ -125,6 +126,136 @@ TEST_P(Properties, AllReduceInPlaceIsAllReduce) {
       context.device().copy(mine.data(), buffer, mine.size());
     });
     EXPECT_EQ(outputs, expected) << variant;
+  }
+}
+
+/// One rank's part of a stream in which a kernel stands between others that the host never waits for: the next reads
+/// its output, the one after that changes its inputs, and then it comes again.
+class Chain {
+ public:
+  static constexpr int launches = 5;
+  static constexpr std::size_t heap_bytes = 8U << 20U;
+
+  Chain(Context& context, const BuiltKernel& collective, const BuiltKernel& add_index, const Extents& extents)
+      : context_(context),
+        collective_(context, collective),
+        add_index_(context, add_index, {.m = {}, .n = capacity, .k = {}}) {
+    for (const irisgen::Argument& argument : collective.manifest.arguments) {
+      arguments_.push_back(allocate(static_cast<std::size_t>(bytes_of(argument, extents))));
+    }
+    for (void*& result : results_) result = allocate(arguments_.back().bytes).memory;
+  }
+
+  /// Argument 0, 1, … of rank 0, 1, … start with random integers.
+  void fill() {
+    for (std::size_t i = 0; i + 1 < arguments_.size(); ++i) {
+      const RandomStream stream{.seed = 3, .rank = context_.rank(), .argument = static_cast<int>(i)};
+      const auto values = random_values(stream, arguments_[i].bytes / 4, Dtype::i32, Op::sum);
+      context_.device().copy(arguments_[i].memory, to_bytes(values, Dtype::i32).data(), arguments_[i].bytes);
+    }
+  }
+
+  void enqueue() {
+    std::vector<void*> buffers;
+    for (const Piece& argument : arguments_) buffers.push_back(argument.memory);
+    for (void* result : results_) {
+      collective_.launch(buffers);
+      add_index(arguments_.back(), result);
+      for (std::size_t i = 0; i + 1 < arguments_.size(); ++i) add_index(arguments_[i], arguments_[i].memory);
+    }
+  }
+
+  /// What was read of the output after each launch.
+  std::vector<irisgen::Values> results() {
+    std::vector<irisgen::Values> read;
+    for (const void* result : results_) {
+      std::vector<std::byte> content(arguments_.back().bytes);
+      context_.device().copy(content.data(), result, content.size());
+      read.push_back(to_values(content, Dtype::i32));
+    }
+    return read;
+  }
+
+ private:
+  static constexpr std::int64_t capacity = 1 << 16;
+  struct Piece {
+    void* memory;
+    std::size_t bytes;
+  };
+  Piece allocate(std::size_t bytes) { return {context_.allocate(bytes), bytes}; }
+  void add_index(const Piece& from, void* to) {
+    add_index_.launch(std::array{from.memory, to}, {.m = {}, .n = static_cast<std::int64_t>(from.bytes) / 4, .k = {}});
+  }
+
+  Context& context_;
+  Kernel collective_;
+  Kernel add_index_;
+  std::vector<Piece> arguments_;
+  std::array<void*, launches> results_{};
+};
+
+void add_indices(irisgen::Values& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = round_to(values[i] + static_cast<double>(i), Dtype::i32);
+}
+
+/// [launch][rank]: what Chain::results() must be, by the pattern's reference.
+std::vector<std::vector<irisgen::Values>> chain_results(const Sample& sample, const irisgen::Manifest& manifest) {
+  const irisgen::KernelSpec kernel = irisgen::parse_spec("sample.yaml", sample.text()).kernels.front();
+  std::vector<std::vector<irisgen::Values>> inputs(static_cast<std::size_t>(sample.world));
+  for (int rank = 0; rank < sample.world; ++rank) {
+    for (std::size_t i = 0; i + 1 < manifest.arguments.size(); ++i) {
+      const auto count = static_cast<std::size_t>(bytes_of(manifest.arguments[i], *sample.shape)) / 4;
+      const RandomStream stream{.seed = 3, .rank = rank, .argument = static_cast<int>(i)};
+      inputs[static_cast<std::size_t>(rank)].push_back(random_values(stream, count, Dtype::i32, Op::sum));
+    }
+  }
+  std::vector<std::vector<irisgen::Values>> results;
+  for (int launch = 0; launch < Chain::launches; ++launch) {
+    results.emplace_back();
+    for (irisgen::Expectation& expected : kernel.pattern->reference(kernel, sample.world, *sample.shape, inputs)) {
+      add_indices(expected.value);
+      results.back().push_back(std::move(expected.value));
+    }
+    for (auto& arguments : inputs) {
+      for (irisgen::Values& values : arguments) add_indices(values);
+    }
+  }
+  return results;
+}
+
+/// A collective begins for a rank when that rank comes to it and ends for it when it is done with its memory: what it
+/// writes elsewhere waits for the owner, and nobody reads or writes here afterwards.
+TEST_P(Properties, KernelsStandInAStreamLikeAnyOther) {
+  const BuiltKernel add_index = test::host_kernel("add_index", world());
+  for (const irisgen::Pattern* pattern : irisgen::patterns()) {
+    for (const irisgen::Variant& variant : pattern->variants) {
+      const Sample sample{
+          .pattern = pattern,
+          .variant = std::string(variant.name),
+          .world = world(),
+          .dtype = "i32",
+          .shape = test::is_fused(*pattern) ? Extents{std::int64_t{17} * world(), 21, 5} : Extents{3, 171, 1}};
+      const BuiltKernel built = build(sample);
+      const auto expected = chain_results(sample, built.manifest);
+      for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        SCOPED_TRACE(sample.text() + "seed " + std::to_string(seed));
+        World ranks({.size = world(), .heap_bytes = Chain::heap_bytes, .seed = seed});
+        std::vector<std::vector<irisgen::Values>> results(static_cast<std::size_t>(world()));
+        ranks.run([&](Context& context) {
+          Chain chain(context, built, add_index, *sample.shape);
+          chain.fill();
+          context.barrier();
+          chain.enqueue();
+          context.barrier();
+          results[static_cast<std::size_t>(context.rank())] = chain.results();
+        });
+        for (std::size_t rank = 0; rank < results.size(); ++rank) {
+          for (std::size_t launch = 0; launch < expected.size(); ++launch) {
+            EXPECT_TRUE(results[rank][launch] == expected[launch][rank]) << "launch " << launch << " on rank " << rank;
+          }
+        }
+      }
+    }
   }
 }
 
