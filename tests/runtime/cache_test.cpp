@@ -155,6 +155,18 @@ TEST_F(CacheTest, rebuilds_an_entry_with_any_byte_of_its_code_changed) {
   }
 }
 
+/// Whoever has an entry open goes on to read what it opened: an entry is replaced as a whole, never written into.
+TEST_F(CacheTest, never_changes_an_entry_under_a_reader) {
+  Cache cache(folder);
+  get(cache);
+  fs::resize_file(entry(), 40);
+  std::ifstream reader(entry(), std::ios::binary);
+  get(cache);
+  const std::string read((std::istreambuf_iterator<char>(reader)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(read.size(), 40u);
+  EXPECT_GT(fs::file_size(entry()), 40u);
+}
+
 TEST_F(CacheTest, passes_an_error_on_and_keeps_nothing) {
   Cache cache(folder);
   EXPECT_THROW(cache.get("key", make_request(), []() -> CodeObject { throw CompileError("broken"); }), CompileError);

@@ -49,13 +49,6 @@ struct Combination {
   Route route;
   std::size_t turn;  ///< another for each combination, so that samples differ
 
-  std::string name() const {
-    std::string text = std::string(pattern->name) + "_" + variant + "_" + route.compiler;
-    if (*route.target != '\0') text += std::string("_") + route.target;
-    return text;
-  }
-  friend std::ostream& operator<<(std::ostream& out, const Combination& that) { return out << that.name(); }
-
   Sample sample(int world, const char* dtype, const std::string& op, bool dynamic) const {
     Sample sample{.pattern = pattern, .variant = variant, .world = world, .dtype = dtype, .op = op};
     if (!dynamic) sample.shape = awkward_shape(*pattern, world);
@@ -102,7 +95,9 @@ std::vector<Combination> combinations() {
 }
 
 std::string name_of(const testing::TestParamInfo<Combination>& info) {
-  return info.param.name();
+  std::string name = std::string(info.param.pattern->name) + "_" + info.param.variant + "_" + info.param.route.compiler;
+  if (*info.param.route.target != '\0') name += std::string("_") + info.param.route.target;
+  return name;
 }
 
 int round_up(int value, int to) {
@@ -128,10 +123,9 @@ void expect_resident(const Plan& plan, const Resources& resources) {
   const Unit& unit = target.platform == Platform::nvidia ? multiprocessor : compute_unit;
   const int blocks = round_up(plan.blocks, target.compute_units) / target.compute_units;
   const int waves = round_up(blocks * plan.threads / target.wave, unit.schedulers);
-  const int registers = resources.registers.value();
-  EXPECT_LE(waves * round_up(registers * target.wave, unit.wave_granule), unit.registers)
-      << blocks << " blocks of " << plan.threads << " threads of " << registers << " registers";
-  EXPECT_LE(blocks * (resources.shared_bytes.value() + unit.reserved_bytes), unit.shared_bytes) << blocks << " blocks";
+  EXPECT_LE(waves * round_up(*resources.registers * target.wave, unit.wave_granule), unit.registers)
+      << blocks << " blocks of " << plan.threads << " threads of " << *resources.registers << " registers";
+  EXPECT_LE(blocks * (*resources.shared_bytes + unit.reserved_bytes), unit.shared_bytes) << blocks << " blocks";
 }
 
 void expect_good(const Compiler& compiler, const Plan& plan) {
@@ -139,6 +133,7 @@ void expect_good(const Compiler& compiler, const Plan& plan) {
   try {
     const CodeObject code = compiler.compile(make_request(plan));
     EXPECT_EQ(code.resources.spill_bytes, 0);
+    ASSERT_TRUE(code.resources.registers && code.resources.shared_bytes);
     expect_resident(plan, code.resources);
   } catch (const CompileError& error) {
     ADD_FAILURE() << error.what();

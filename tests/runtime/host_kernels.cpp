@@ -97,6 +97,14 @@ extern "C" void plain_store(Context context, const i32*, i32* output, i64) {
 }
 IRIS_HOST_ENTRY(plain_store)
 
+/// Writes just before its output, and into its input.
+extern "C" void strays(Context, i32* input, i32* output, i64) {
+  if (block_index() != 0 || thread_index() != 0) return;
+  output[-1] = 0;
+  input[0] = ~input[0];
+}
+IRIS_HOST_ENTRY(strays)
+
 /// Each thread draws a number from a counter that all ranks share (rank 0's flag 0) and notes it: the order in which
 /// the engine ran them.
 extern "C" void note_order(Context context, const i32*, i32* output, i64) {

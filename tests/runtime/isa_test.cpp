@@ -105,9 +105,6 @@ struct Case {
   const Pattern* pattern;
   std::string variant;
   const char* compiler;
-
-  std::string name() const { return std::string(pattern->name) + "_" + variant + "_" + compiler; }
-  friend std::ostream& operator<<(std::ostream& out, const Case& that) { return out << that.name(); }
 };
 
 std::vector<Case> cases() {
@@ -121,7 +118,7 @@ std::vector<Case> cases() {
 }
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return info.param.name();
+  return std::string(info.param.pattern->name) + "_" + info.param.variant + "_" + info.param.compiler;
 }
 
 class Isa : public testing::TestWithParam<Case> {

@@ -55,6 +55,11 @@ TEST(Kernel, RefusesMoreBlocksThanCanRunTogether) {
   expect_part(load_failure(many, 4),
               "1000 blocks of 1024 threads must run together for each of the 4 ranks on this device, but CPU (fibers) "
               "holds 256; lower config.blocks to 64 or less");
+  const auto enough_for_one_rank = [](BuiltKernel& built) {
+    built.manifest.blocks = 65;
+    built.manifest.threads = 1024;
+  };
+  expect_part(load_failure(enough_for_one_rank, 4), "65 blocks of 1024 threads must run together");
 }
 
 TEST(Kernel, RefusesToLoadWithoutACapacityForDynamicExtents) {

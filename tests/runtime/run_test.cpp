@@ -54,6 +54,25 @@ TEST(Run, FindsOutputsThatWereNotWritten) {
   EXPECT_GE(report.wrong, 62);
 }
 
+/// Memory is fresh and so all zero, which is just what the sum should be: only poison tells that nobody wrote it.
+TEST(Run, FindsOutputsThatWereNotWrittenWhereZeroIsRight) {
+  RunOptions options = options_of(64);
+  options.inputs["input"] = {std::vector<std::byte>(256)};
+  EXPECT_EQ(run_kernel(host_kernel("plain_store", 1), options).wrong, 64);
+}
+
+TEST(Run, FindsTheOneRankThatIsWrong) {
+  // Element 0 of add_index is the rank's own input: the sum of all on ranks 0 and 1, and not on rank 2.
+  RunOptions options = options_of(1);
+  for (const double value : {5, 5, -5}) options.inputs["input"].push_back(to_bytes(std::vector{value}, Dtype::i32));
+  const RunReport report = run_kernel(host_kernel("add_index", 3), options);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.wrong, 1);
+  EXPECT_EQ(report.worst.rank, 2);
+  EXPECT_EQ(report.worst.element.actual, -5);
+  EXPECT_EQ(report.worst.element.expected, 5);
+}
+
 TEST(Run, DoesNotJudgeUnlessAsked) {
   RunOptions options = options_of(100);
   options.verify = false;
@@ -71,6 +90,16 @@ TEST(Run, FindsWritesBeyondTheEndOfABuffer) {
   EXPECT_FALSE(report.passed);
   ASSERT_FALSE(report.violations.empty());
   EXPECT_EQ(report.violations.front(), "memory next to 'output' of rank 0 (launch 0) was overwritten");
+}
+
+TEST(Run, FindsWritesBeforeABufferAndIntoAnInput) {
+  RunOptions options = options_of(100);
+  options.verify = false;
+  const RunReport report = run_kernel(host_kernel("strays", 1), options);
+  EXPECT_FALSE(report.passed);
+  EXPECT_EQ(report.violations,
+            (std::vector<std::string>{"the input 'input' of rank 0 (launch 0) was overwritten",
+                                      "memory next to 'output' of rank 0 (launch 0) was overwritten"}));
 }
 
 TEST(Run, TakesInputsAndGivesOutputs) {
@@ -116,6 +145,32 @@ TEST(Run, MakesTheSameDataFromTheSameSeed) {
   EXPECT_EQ(run_kernel(built, options).outputs, first);
   options.seed = 1;
   EXPECT_NE(run_kernel(built, options).outputs, first);
+}
+
+TEST(Run, DrawsOtherDataForEveryRankAndLaunch) {
+  RunOptions options = options_of(50);
+  options.seed = 9;
+  options.repeat = 2;
+  irisgen::Values sums(50);
+  for (int rank = 0; rank < 3; ++rank) {
+    const RandomStream stream{.seed = 9, .rank = rank, .argument = 0, .launch = 1};
+    const auto values = random_values(stream, sums.size(), Dtype::i32, irisgen::Op::sum);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = round_to(sums[i] + values[i], Dtype::i32);
+  }
+  for (const auto& output : run_kernel(host_kernel("sum_of_three", 3), options).outputs) {
+    EXPECT_EQ(to_values(output, Dtype::i32), sums);
+  }
+}
+
+TEST(Run, TheSeedDecidesTheOrderOfExecution) {
+  const auto order = [](std::uint64_t seed) {
+    RunOptions options = options_of(128);
+    options.seed = seed;
+    options.verify = false;
+    return run_kernel(host_kernel("note_order", 2), options).outputs;
+  };
+  EXPECT_EQ(order(3), order(3));
+  EXPECT_NE(order(3), order(4));
 }
 
 TEST(Run, PassesOnTheReportOfADeadlock) {

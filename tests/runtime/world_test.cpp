@@ -103,6 +103,7 @@ TEST(World, KnowsWhatLiesOnTheHeap) {
     EXPECT_TRUE(context.is_symmetric(memory, 4096));
     EXPECT_FALSE(context.is_symmetric(memory, 4097));
     EXPECT_TRUE(context.is_symmetric(memory + 4095, 1));
+    EXPECT_FALSE(context.is_symmetric(memory + 4095, 2));
     EXPECT_TRUE(context.is_symmetric(memory + 100, 0));
     int elsewhere = 0;
     EXPECT_FALSE(context.is_symmetric(&elsewhere, sizeof elsewhere));
