@@ -39,6 +39,7 @@ TEST(Launcher, TakesTypedPointersInTheArgumentsOrder) {
   expect_contains(text, "class Sum {");
   expect_contains(text, "void operator()(const float* input, float* output, iris::Stream stream = nullptr) {");
   expect_contains(text, "explicit Sum(iris::Context& context)");
+  expect_contains(text, "void* const buffers[] = {const_cast<float*>(input), output};");
   expect_contains(text, "kernel_.launch(buffers, {}, stream);");
   EXPECT_EQ(text.find("device/"), std::string::npos);
 }

@@ -9,6 +9,8 @@
 #include "device/abi.hpp"
 #include "generator/resources.hpp"
 
+#include "tests/generator/samples.hpp"
+
 namespace irisgen {
 namespace {
 
@@ -112,6 +114,42 @@ TEST(ManifestJson, HasTheKeysOfItsSchemaAndNoOther) {
   const Json schema = Json::parse(resource("schemas/manifest.json").value());
   EXPECT_EQ(schema["$schema"], "http://json-schema.org/draft-07/schema#");
   expect_same_keys(schema, schema, sample_json(), "manifest");
+}
+
+TEST(MakeManifest, SaysWhatWasPlanned) {
+  const Plan plan = plan_of(
+      "{name: a, pattern: reduce_scatter, dtype: f16, accumulate: f64, op: min, world: 3, shape: {m: 4, n: dynamic}, "
+      "config: {blocks: 5, threads: 96, timeout_ms: 250}}",
+      "host");
+  const Manifest manifest = make_manifest(plan);
+  EXPECT_EQ(manifest.name, "a");
+  EXPECT_EQ(manifest.symbol, "a_direct_f16_min_w3_m4_dynamic_n");
+  EXPECT_EQ(manifest.target, "host");
+  EXPECT_EQ(manifest.pattern, "reduce_scatter");
+  EXPECT_EQ(manifest.variant, "direct");
+  EXPECT_EQ(manifest.dtype, Dtype::f16);
+  EXPECT_EQ(manifest.accumulate, Dtype::f64);
+  EXPECT_EQ(manifest.op, Op::min);
+  EXPECT_EQ(manifest.world, 3);
+  EXPECT_EQ(manifest.blocks, 5);
+  EXPECT_EQ(manifest.threads, 96);
+  EXPECT_EQ(manifest.timeout_ms, 250);
+  EXPECT_FALSE(manifest.in_place);
+  EXPECT_EQ(manifest.flags, 15);
+  EXPECT_EQ(manifest.m.value, 4);
+  EXPECT_FALSE(manifest.m.dynamic);
+  EXPECT_TRUE(manifest.n.dynamic);
+}
+
+TEST(MakeManifest, SaysTheRootAndTheWorkspace) {
+  EXPECT_EQ(
+      make_manifest(plan_of("{name: a, pattern: broadcast, dtype: f32, root: 2, world: 3, shape: {n: 7}}", "host"))
+          .root,
+      2);
+  const Manifest one_shot = make_manifest(
+      plan_of("{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 3, shape: {n: 100}}", "host"));
+  EXPECT_TRUE(one_shot.in_place);
+  EXPECT_EQ(one_shot.workspace.fixed, 2 * 1280);  // 3 slots of 400 bytes, rounded up to 256
 }
 
 TEST(ManifestParser, NamesAMissingAndAnUnknownKey) {
