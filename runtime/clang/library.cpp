@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/clang/arguments.hpp"
@@ -119,12 +120,20 @@ const char* options(const char* name) {
   return target == nullptr ? nullptr : lines[static_cast<std::size_t>(target - target_arguments().data())].c_str();
 }
 
+/// Of "Debian clang version 22.1.8 (1~deb12u1)" what follows the name.
+std::string version_number() {
+  const std::string full = clang::getClangFullVersion();
+  constexpr std::string_view before = "clang version ";
+  const std::size_t at = full.find(before);
+  return at == std::string::npos ? full : full.substr(at + before.size());
+}
+
 }  // namespace
 }  // namespace iris::clang_library
 
 extern "C" __attribute__((visibility("default"))) const iris::clang_library::Interface* irisgen_clang_interface() {
   using namespace iris::clang_library;
-  static const std::string version = clang::getClangFullVersion();
+  static const std::string version = version_number();
   static const Interface interface = {interface_version, version.c_str(), files(), targets(),
                                       options,           compile,         release};
   return &interface;
