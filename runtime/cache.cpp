@@ -142,7 +142,7 @@ void Cache::remember(const std::string& short_key, const std::string& key, const
   } catch (const std::system_error& error) {
     note_problem(error.what());
   } catch (const nlohmann::json::exception&) {
-    // A path that is no UTF-8; the long way is still there.
+    return;  // a path that is no UTF-8; the long way is still there
   }
 }
 

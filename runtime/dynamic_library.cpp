@@ -39,7 +39,7 @@ DynamicLibrary::~DynamicLibrary() {
 
 std::string DynamicLibrary::path() const {
   const link_map* map = nullptr;
-  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return name_;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return name_;
   std::error_code error;
   const auto resolved = std::filesystem::canonical(map->l_name, error);
   return error ? name_ : resolved.string();

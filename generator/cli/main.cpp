@@ -36,9 +36,9 @@ void print_error(std::string_view sentence) {
 }
 
 /// The innermost subcommand that the command line has named.
-const CLI::App& chosen(const CLI::App& program) {
-  const auto named = program.get_subcommands();
-  return named.empty() ? program : chosen(*named.front());
+const CLI::App* chosen(const CLI::App* program) {
+  const auto named = program->get_subcommands();
+  return named.empty() ? program : chosen(named.front());
 }
 
 /// "unknown option '--targt'; did you mean '--target'?": CLI11 names the word, but not the nearest.
@@ -54,7 +54,7 @@ std::string unknown_option(const CLI::App& app, const std::string& word) {
 
 /// CLI11 reports a mistyped subcommand or option as a missing or a surplus one; this names the word and the nearest.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App& app = chosen(program);
+  const CLI::App& app = *chosen(&program);
   const std::vector<std::string> words = program.remaining(true);
   const auto option = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
   if (option != words.end()) return unknown_option(app, *option);

@@ -52,6 +52,7 @@ void keep_kernels_only(llvm::PassBuilder& builder) {
 std::shared_ptr<clang::CompilerInvocation> make_invocation(const TargetArguments& target, llvm::MemoryBufferRef input,
                                                            clang::DiagnosticsEngine& diagnostics) {
   std::vector<const char*> arguments;
+  arguments.reserve(target.frontend.size());
   for (const std::string& argument : target.frontend) arguments.push_back(argument.c_str());
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, diagnostics)) return nullptr;

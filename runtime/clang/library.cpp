@@ -38,8 +38,8 @@ void build(const Request& request, const TargetArguments& target, OwnedOutcome& 
   if (!target.amd) {
     std::string missing;
     for (const std::string& symbol : foreign_symbols(compilation.object)) {
-      missing +=
-          prefix + "'" + symbol + "' is used but not defined; a kernel can call only what its own source defines\n";
+      missing.append(prefix).append("'").append(symbol);
+      missing += "' is used but not defined; a kernel can call only what its own source defines\n";
     }
     if (!missing.empty()) return fail(outcome, std::move(missing));
   }

@@ -77,6 +77,7 @@ bool run_linker(const std::vector<std::string>& arguments, std::string& messages
     return false;
   }
   std::vector<const char*> pointers;
+  pointers.reserve(arguments.size());
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   const lld::Result result = lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
   linker.usable = result.canRunAgain;

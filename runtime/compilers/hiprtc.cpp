@@ -89,6 +89,7 @@ class Hiprtc : public Compiler {
     const auto program = create(request);
     const std::vector<std::string> options = option_list(*request.target);
     std::vector<const char*> pointers;
+    pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int status = functions_.compile(program.get(), static_cast<int>(pointers.size()), pointers.data());
     if (status == hiprtc_success) return code_of(program.get());

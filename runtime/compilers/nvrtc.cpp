@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -54,7 +55,10 @@ std::vector<std::string> option_list(const irisgen::Target& target) {
 
 /// sm_90a: the number in the middle, 90.
 int architecture(std::string_view target) {
-  return std::atoi(std::string(target.substr(target.find('_') + 1)).c_str());
+  int number = 0;
+  const std::string_view digits = target.substr(target.find('_') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
 }
 
 class Nvrtc : public Compiler {
@@ -107,6 +111,7 @@ class Nvrtc : public Compiler {
     const auto program = create(request);
     const std::vector<std::string> options = option_list(*request.target);
     std::vector<const char*> pointers;
+    pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const int status = functions_.compile(program.get(), static_cast<int>(pointers.size()), pointers.data());
     const std::string log = log_of(program.get());
