@@ -6,11 +6,12 @@
 # Raw string literals: a compiler reads them at once, where an array of numbers takes seconds.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(text "// Generated from schemas/, templates/ and device/. Do not edit.\n#include \"generator/resource_table.hpp\"\n\n")
+  set(text "// Generated from schemas/, templates/ and device/. Do not edit.\n#include \"generator/language/resource_table.hpp\"\n\n")
   string(APPEND text "namespace irisgen {\nnamespace {\nconstexpr Resource table[] = {\n")
   list(SORT FILES)
   foreach(path IN LISTS FILES)
     file(READ "${ROOT}/${path}" content)
+    string(REGEX REPLACE "^device/include/" "" path "${path}")  # as it is included
     string(APPEND text "    {\"${path}\", R\"irisgen_file(${content})irisgen_file\"},\n")
   endforeach()
   string(APPEND text "};\n}  // namespace\n\n")
@@ -26,7 +27,7 @@ function(irisgen_embed_resources target)
   file(GLOB_RECURSE files RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/schemas/*.json"
     "${PROJECT_SOURCE_DIR}/templates/*.hip"
-    "${PROJECT_SOURCE_DIR}/device/*.hpp")
+    "${PROJECT_SOURCE_DIR}/device/include/*.hpp")
   list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE inputs)
   set(output "${CMAKE_CURRENT_BINARY_DIR}/resource_table.cpp")
   add_custom_command(

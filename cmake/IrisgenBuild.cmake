@@ -14,6 +14,8 @@ endif()
 
 add_library(irisgen_settings INTERFACE)
 target_compile_features(irisgen_settings INTERFACE cxx_std_20)
+# Private headers are included by their path from the root, public ones as users include them.
+target_include_directories(irisgen_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/device/include)
 target_compile_options(irisgen_settings INTERFACE -Wall -Wextra $<$<BOOL:${IRISGEN_WERROR}>:-Werror>)
 # GCC 12 warns about overlapping copies inside std::string's operator+ where there are none (GCC bug 105651). clang-tidy
 # reads the same options, and knows no such warning.

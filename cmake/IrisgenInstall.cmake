@@ -6,7 +6,6 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/irisgen")
 
 set_target_properties(irisgen_generator PROPERTIES EXPORT_NAME generator)
 set_target_properties(irisgen_runtime PROPERTIES EXPORT_NAME runtime)
-target_include_directories(irisgen_generator PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/irisgen>)
 if(IRISGEN_HOST)  # found again by irisgen-config.cmake; in the build tree it is known in runtime/host only
   set_property(TARGET irisgen_runtime APPEND PROPERTY
     INTERFACE_LINK_LIBRARIES $<INSTALL_INTERFACE:$<LINK_ONLY:Boost::context>>)
@@ -16,12 +15,9 @@ if(TARGET irisgen_clang)
   install(TARGETS irisgen_clang LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/irisgen")
 endif()
 
-# The include root of users is <prefix>/include/irisgen, as the repository's root is ours. Folders below generator/ and
-# runtime/ are private.
-install(DIRECTORY device DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/irisgen" FILES_MATCHING PATTERN "*.hpp")
-foreach(library IN ITEMS generator runtime)
-  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${library}/*.hpp")
-  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/irisgen/${library}")
+# What stands in a folder include/ is public, and nothing else is installed.
+foreach(part IN ITEMS device generator runtime)
+  install(DIRECTORY ${part}/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endforeach()
 
 install(EXPORT irisgen NAMESPACE irisgen:: FILE irisgen-targets.cmake DESTINATION "${package_dir}")

@@ -1,4 +1,4 @@
-#include "runtime/bench.hpp"
+#include "iris/bench.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "runtime/cache.hpp"
+#include "iris/cache.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

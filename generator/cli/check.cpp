@@ -10,7 +10,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/generate.hpp"
+#include "irisgen/generate.hpp"
 
 namespace irisgen::cli {
 namespace {

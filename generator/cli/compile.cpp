@@ -12,10 +12,10 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/generate.hpp"
-#include "generator/launcher.hpp"
-#include "generator/output.hpp"
-#include "runtime/jit.hpp"
+#include "iris/jit.hpp"
+#include "irisgen/generate.hpp"
+#include "irisgen/launcher.hpp"
+#include "irisgen/output.hpp"
 
 namespace irisgen::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "runtime/cache.hpp"
+#include "iris/cache.hpp"
 
 namespace irisgen::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/explain.hpp"
+#include "irisgen/explain.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -9,7 +9,7 @@
 
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
-#include "generator/generate.hpp"
+#include "irisgen/generate.hpp"
 
 namespace irisgen::cli {
 namespace {

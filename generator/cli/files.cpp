@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "generator/folder.hpp"
-#include "runtime/cache.hpp"
+#include "generator/emit/folder.hpp"
+#include "iris/cache.hpp"
 
 namespace irisgen::cli {
 

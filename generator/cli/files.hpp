@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "generator/output.hpp"
+#include "irisgen/output.hpp"
 
 namespace irisgen::cli {
 

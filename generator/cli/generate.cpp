@@ -1,4 +1,4 @@
-#include "generator/generate.hpp"
+#include "irisgen/generate.hpp"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "generator/cli/files.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
-#include "generator/output.hpp"
+#include "irisgen/output.hpp"
 
 namespace irisgen::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/pattern.hpp"
-#include "generator/spec.hpp"
+#include "irisgen/pattern.hpp"
+#include "irisgen/spec.hpp"
 
 namespace irisgen::cli {
 namespace {

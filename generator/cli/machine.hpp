@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "generator/target.hpp"
-#include "runtime/compiler.hpp"
-#include "runtime/device.hpp"
+#include "iris/compiler.hpp"
+#include "iris/device.hpp"
+#include "irisgen/target.hpp"
 
 namespace irisgen::cli {
 

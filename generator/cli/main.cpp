@@ -12,7 +12,7 @@
 
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/diagnostic.hpp"
+#include "irisgen/diagnostic.hpp"
 
 namespace irisgen::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "generator/cli/program.hpp"
-#include "generator/pattern.hpp"
+#include "irisgen/pattern.hpp"
 
 namespace irisgen::cli {
 

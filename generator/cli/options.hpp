@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "device/abi.hpp"
-#include "generator/spec.hpp"
-#include "generator/target.hpp"
+#include <iris/device/abi.hpp>
+#include "irisgen/spec.hpp"
+#include "irisgen/target.hpp"
 
 namespace irisgen::cli {
 

@@ -1,4 +1,4 @@
-#include "runtime/run.hpp"
+#include "iris/run.hpp"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -15,9 +15,9 @@
 #include "generator/cli/run_report.hpp"
 #include "generator/cli/tensors.hpp"
 #include "generator/cli/terminal.hpp"
-#include "generator/generate.hpp"
-#include "generator/manifest.hpp"
-#include "runtime/jit.hpp"
+#include "iris/jit.hpp"
+#include "iris/manifest.hpp"
+#include "irisgen/generate.hpp"
 
 namespace irisgen::cli {
 namespace {

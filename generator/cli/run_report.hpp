@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "runtime/kernel.hpp"
-#include "runtime/run.hpp"
+#include "iris/kernel.hpp"
+#include "iris/run.hpp"
 
 namespace irisgen::cli {
 

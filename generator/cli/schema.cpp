@@ -5,7 +5,7 @@
 #include <string>
 
 #include "generator/cli/program.hpp"
-#include "generator/resources.hpp"
+#include "generator/language/resources.hpp"
 
 namespace irisgen::cli {
 namespace {

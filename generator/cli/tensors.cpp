@@ -11,7 +11,7 @@
 
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "runtime/npy.hpp"
+#include "iris/npy.hpp"
 
 namespace irisgen::cli {
 namespace {

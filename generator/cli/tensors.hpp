@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "generator/manifest.hpp"
-#include "runtime/kernel.hpp"
-#include "runtime/run.hpp"
+#include "iris/kernel.hpp"
+#include "iris/manifest.hpp"
+#include "iris/run.hpp"
 
 namespace irisgen::cli {
 

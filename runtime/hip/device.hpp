@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/hip/api.hpp"
 
 namespace iris::hip {

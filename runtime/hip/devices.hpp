@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/hip/api.hpp"
 
 namespace iris::hip {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/dynamic_library.hpp"
 #include "runtime/hip/api.hpp"
+#include "runtime/system/dynamic_library.hpp"
 
 namespace iris::hip {
 

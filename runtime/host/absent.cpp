@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 
 namespace iris {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/fault.hpp"
+#include "runtime/system/fault.hpp"
 
 namespace iris::host {
 

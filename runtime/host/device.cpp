@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/host/engine.hpp"
 #include "runtime/host/module.hpp"
 

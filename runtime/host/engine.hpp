@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/host/grid.hpp"
 #include "runtime/host/scheduler.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "device/abi.hpp"
-#include "runtime/device.hpp"
+#include <iris/device/abi.hpp>
+#include "iris/device.hpp"
 #include "runtime/host/fiber.hpp"
 
 namespace iris::host {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/host/grid.hpp"
 
 namespace iris::host {

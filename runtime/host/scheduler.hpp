@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/platform/host_abi.hpp"
+#include <iris/device/platform/host_abi.hpp>
 #include "runtime/host/grid.hpp"
 #include "runtime/host/stack_pool.hpp"
 

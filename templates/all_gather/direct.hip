@@ -1,5 +1,5 @@
-#include "device/rma.hpp"
-#include "device/sync.hpp"
+#include <iris/device/rma.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

@@ -1,5 +1,5 @@
-#include "device/sync.hpp"
-#include "device/tile.hpp"
+#include <iris/device/sync.hpp>
+#include <iris/device/tile.hpp>
 
 using namespace iris::device;
 

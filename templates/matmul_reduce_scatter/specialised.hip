@@ -1,6 +1,6 @@
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
-#include "device/tile.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
+#include <iris/device/tile.hpp>
 
 using namespace iris::device;
 

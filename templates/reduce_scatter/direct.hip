@@ -1,5 +1,5 @@
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

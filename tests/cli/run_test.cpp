@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/npy.hpp"
-#include "runtime/values.hpp"
+#include "iris/npy.hpp"
+#include "iris/values.hpp"
 #include "tests/cli/program.hpp"
 
 namespace irisgen::test {

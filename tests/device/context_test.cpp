@@ -1,4 +1,4 @@
-#include "device/context.hpp"
+#include <iris/device/context.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "device/context.hpp"
+#include <iris/device/context.hpp>
 
 namespace iris::device {
 

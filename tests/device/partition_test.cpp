@@ -1,4 +1,4 @@
-#include "device/partition.hpp"
+#include <iris/device/partition.hpp>
 
 #include <gtest/gtest.h>
 

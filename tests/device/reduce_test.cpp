@@ -1,4 +1,4 @@
-#include "device/reduce.hpp"
+#include <iris/device/reduce.hpp>
 
 #include <gtest/gtest.h>
 

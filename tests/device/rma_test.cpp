@@ -1,4 +1,4 @@
-#include "device/rma.hpp"
+#include <iris/device/rma.hpp>
 
 #include <gtest/gtest.h>
 

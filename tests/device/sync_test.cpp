@@ -1,4 +1,4 @@
-#include "device/sync.hpp"
+#include <iris/device/sync.hpp>
 
 #include <gtest/gtest.h>
 

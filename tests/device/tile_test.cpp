@@ -1,4 +1,4 @@
-#include "device/tile.hpp"
+#include <iris/device/tile.hpp>
 
 #include <gtest/gtest.h>
 

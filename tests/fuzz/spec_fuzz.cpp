@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "generator/spec.hpp"
+#include "irisgen/spec.hpp"
 
 namespace {
 

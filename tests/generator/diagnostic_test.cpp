@@ -1,4 +1,4 @@
-#include "generator/diagnostic.hpp"
+#include "irisgen/diagnostic.hpp"
 
 #include <gtest/gtest.h>
 

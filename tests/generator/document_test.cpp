@@ -1,8 +1,8 @@
-#include "generator/document.hpp"
+#include "generator/language/document.hpp"
 
 #include <gtest/gtest.h>
 
-#include "generator/scalar.hpp"
+#include "generator/language/scalar.hpp"
 
 namespace irisgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/explain.hpp"
+#include "irisgen/explain.hpp"
 
 #include <gtest/gtest.h>
 

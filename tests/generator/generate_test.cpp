@@ -1,4 +1,4 @@
-#include "generator/generate.hpp"
+#include "irisgen/generate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <iterator>
 #include <set>
 
-#include "generator/generate.hpp"
-#include "generator/launcher.hpp"
-#include "generator/manifest.hpp"
-#include "generator/pattern.hpp"
+#include "iris/manifest.hpp"
+#include "irisgen/generate.hpp"
+#include "irisgen/launcher.hpp"
+#include "irisgen/pattern.hpp"
 
 /// Emitted files, committed and read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
 namespace irisgen {

@@ -1,4 +1,4 @@
-#include "generator/hash.hpp"
+#include "generator/manifest/hash.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "generator/launcher.hpp"
+#include "irisgen/launcher.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Launcher, TakesTypedPointersInTheArgumentsOrder) {
   expect_contains(text, "explicit Sum(iris::Context& context)");
   expect_contains(text, "void* const buffers[] = {const_cast<float*>(input), output};");
   expect_contains(text, "kernel_.launch(buffers, {}, stream);");
-  EXPECT_EQ(text.find("device/"), std::string::npos);
+  EXPECT_EQ(text.find("iris/device/"), std::string::npos);
 }
 
 TEST(Launcher, TakesDynamicExtentsAndTheirBounds) {
@@ -59,7 +59,7 @@ TEST(Launcher, NeedsOnlyTheNamesOfHalfPrecisionTypes) {
       launcher_of("{name: h, pattern: broadcast, dtype: bf16, world: 2, shape: {n: 10}}", {"host"});
   expect_contains(text, "namespace iris::device {\nstruct bf16;");
   expect_contains(text, "const iris::device::bf16* input");
-  EXPECT_EQ(text.find("#include \"device/"), std::string::npos);
+  EXPECT_EQ(text.find("#include <iris/device/"), std::string::npos);
 }
 
 TEST(Launcher, TellsShapesOfEveryWorldAndEveryBuild) {

@@ -1,4 +1,4 @@
-#include "generator/layout.hpp"
+#include "generator/emit/layout.hpp"
 
 #include <gtest/gtest.h>
 

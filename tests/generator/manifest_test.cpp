@@ -1,4 +1,4 @@
-#include "generator/manifest.hpp"
+#include "iris/manifest.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "device/abi.hpp"
-#include "generator/resources.hpp"
+#include <iris/device/abi.hpp>
+#include "generator/language/resources.hpp"
 
 #include "tests/generator/samples.hpp"
 

@@ -1,4 +1,4 @@
-#include "generator/output.hpp"
+#include "irisgen/output.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

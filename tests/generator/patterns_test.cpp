@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
-#include "generator/diagnostic.hpp"
-#include "generator/pattern.hpp"
-#include "generator/patterns/reference.hpp"
+#include "generator/plan/patterns/reference.hpp"
+#include "irisgen/diagnostic.hpp"
+#include "irisgen/pattern.hpp"
 #include "tests/generator/samples.hpp"
 
 namespace irisgen {

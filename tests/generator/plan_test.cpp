@@ -1,11 +1,11 @@
-#include "generator/plan.hpp"
+#include "irisgen/plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "generator/diagnostic.hpp"
-#include "generator/pattern.hpp"
+#include "irisgen/diagnostic.hpp"
+#include "irisgen/pattern.hpp"
 #include "tests/generator/samples.hpp"
 
 namespace irisgen {

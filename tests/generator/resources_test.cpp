@@ -1,4 +1,4 @@
-#include "generator/resources.hpp"
+#include "generator/language/resources.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,11 +21,13 @@ std::string read(const fs::path& path) {
 TEST(Resources, HoldEveryFileOfTheSourceTreeByteForByte) {
   const fs::path root = IRISGEN_SOURCE_DIR;
   std::size_t files = 0;
-  for (const auto& [folder, extension] : {std::pair{"device", ".hpp"}, {"templates", ".hip"}, {"schemas", ".json"}}) {
-    if (!fs::exists(root / folder)) continue;
+  const std::pair<const char*, const char*> places[] = {
+      {"device/include/iris", ".hpp"}, {"templates", ".hip"}, {"schemas", ".json"}};
+  for (const auto& [folder, extension] : places) {
+    const fs::path known_from = extension == std::string(".hpp") ? root / "device/include" : root;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.path().extension() != extension) continue;
-      const std::string path = fs::relative(entry.path(), root).generic_string();
+      const std::string path = fs::relative(entry.path(), known_from).generic_string();
       const auto text = resource(path);
       ASSERT_TRUE(text.has_value()) << path;
       EXPECT_TRUE(*text == read(entry.path())) << path << " differs from what was embedded";
@@ -37,14 +39,14 @@ TEST(Resources, HoldEveryFileOfTheSourceTreeByteForByte) {
 }
 
 TEST(Resources, AreListedSortedBelowAPrefix) {
-  const auto paths = resource_paths("device/");
+  const auto paths = resource_paths("iris/device/");
   EXPECT_TRUE(std::ranges::is_sorted(paths));
-  EXPECT_NE(std::ranges::find(paths, "device/abi.hpp"), paths.end());
-  EXPECT_TRUE(std::ranges::all_of(paths, [](std::string_view path) { return path.starts_with("device/"); }));
+  EXPECT_NE(std::ranges::find(paths, "iris/device/abi.hpp"), paths.end());
+  EXPECT_TRUE(std::ranges::all_of(paths, [](std::string_view path) { return path.starts_with("iris/device/"); }));
 }
 
 TEST(Resources, AreAbsentForAnyOtherPath) {
-  EXPECT_FALSE(resource("device/no_such_file.hpp"));
+  EXPECT_FALSE(resource("iris/device/no_such_file.hpp"));
   EXPECT_FALSE(resource("/etc/passwd"));
   EXPECT_FALSE(resource(""));
 }

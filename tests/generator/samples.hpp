@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/plan.hpp"
-#include "generator/spec.hpp"
+#include "irisgen/plan.hpp"
+#include "irisgen/spec.hpp"
 
 namespace irisgen {
 

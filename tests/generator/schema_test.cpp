@@ -1,4 +1,4 @@
-#include "generator/schema.hpp"
+#include "generator/language/schema.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "generator/pattern.hpp"
-#include "generator/resources.hpp"
+#include "generator/language/resources.hpp"
+#include "irisgen/pattern.hpp"
 
 namespace irisgen {
 namespace {

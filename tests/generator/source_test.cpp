@@ -1,4 +1,4 @@
-#include "generator/source.hpp"
+#include "irisgen/source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <locale>
 
-#include "generator/manifest.hpp"
+#include "iris/manifest.hpp"
 #include "tests/generator/samples.hpp"
 
 namespace irisgen {
@@ -66,7 +66,7 @@ TEST(EmitKernel, AddsWhatTheCpuEngineCallsForHostOnly) {
 }
 
 TEST(EmitKernel, IncludesDeviceHeadersUnlessSelfContained) {
-  EXPECT_GT(count(emitted(gradient_sum, "gfx942", false), "#include \"device/"), 0u);
+  EXPECT_GT(count(emitted(gradient_sum, "gfx942", false), "#include <iris/device/"), 0u);
   for (const std::string& kernel : kernels_of_every_template()) {
     for (const Target& target : targets()) {
       const std::string text = emitted(kernel, std::string(target.name), true);
@@ -80,14 +80,14 @@ TEST(EmitKernel, BringsEachPartOfDeviceOnceAndThePlatformOfTheTargetOnly) {
   const std::pair<const char*, const char*> platforms[] = {{"host", "host"}, {"gfx942", "amd"}, {"sm_90a", "nvidia"}};
   for (const auto& [target, platform] : platforms) {
     const std::string text = emitted(gradient_sum, target, true);
-    EXPECT_EQ(count(text, "// --- device/types.hpp\n"), 1u);
+    EXPECT_EQ(count(text, "// --- iris/device/types.hpp\n"), 1u);
     EXPECT_EQ(count(text, "struct Context {"), 1u);
-    EXPECT_EQ(count(text, "// --- device/platform.hpp\n"), 0u);
+    EXPECT_EQ(count(text, "// --- iris/device/platform.hpp\n"), 0u);
     for (const auto& [other, name] : platforms) {
-      const bool there = count(text, "// --- device/platform/" + std::string(name) + ".hpp\n") > 0;
+      const bool there = count(text, "// --- iris/device/platform/" + std::string(name) + ".hpp\n") > 0;
       EXPECT_EQ(there, std::string(name) == platform) << target << ": " << name;
     }
-    EXPECT_LT(text.find("// --- device/types.hpp"), text.find("struct Context {"));
+    EXPECT_LT(text.find("// --- iris/device/types.hpp"), text.find("struct Context {"));
     EXPECT_LT(text.find("struct Context {"), text.find("// --- the kernel"));
   }
 }

@@ -1,4 +1,4 @@
-#include "generator/spec.hpp"
+#include "irisgen/spec.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "generator/pattern.hpp"
+#include "irisgen/pattern.hpp"
 
 namespace irisgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/target.hpp"
+#include "irisgen/target.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "generator/source.hpp"
+#include "irisgen/source.hpp"
 
 namespace irisgen {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/bench.hpp"
+#include "iris/bench.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "iris/jit.hpp"
 #include "kernel_samples.hpp"
-#include "runtime/jit.hpp"
 #include "tests/runtime/compiler_samples.hpp"
 
 namespace iris {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/compiler.hpp"
+#include "iris/compiler.hpp"
 
 /// Sources for tests of the compilers: small, and with nothing of device/.
 namespace iris::samples {

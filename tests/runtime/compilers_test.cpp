@@ -8,7 +8,7 @@
 #include <future>
 #include <stdexcept>
 
-#include "runtime/compilers/table.hpp"
+#include "runtime/jit/compilers/table.hpp"
 #include "tests/runtime/compiler_samples.hpp"
 
 namespace iris {

@@ -1,4 +1,4 @@
-#include "runtime/embedded.hpp"
+#include "iris/embedded.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "device/abi.hpp"
+#include <iris/device/abi.hpp>
 
 namespace iris {
 namespace {

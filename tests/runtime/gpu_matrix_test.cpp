@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "generator/pattern.hpp"
-#include "generator/spec.hpp"
-#include "runtime/device.hpp"
-#include "runtime/jit.hpp"
-#include "runtime/kernel.hpp"
-#include "runtime/launch_check.hpp"
-#include "runtime/run.hpp"
-#include "runtime/world.hpp"
+#include "iris/device.hpp"
+#include "iris/jit.hpp"
+#include "iris/kernel.hpp"
+#include "iris/run.hpp"
+#include "iris/world.hpp"
+#include "irisgen/pattern.hpp"
+#include "irisgen/spec.hpp"
+#include "runtime/launch/launch_check.hpp"
 
 namespace iris {
 namespace {

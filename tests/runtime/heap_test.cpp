@@ -1,4 +1,4 @@
-#include "runtime/heap.hpp"
+#include "runtime/world/heap.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "runtime/device.hpp"
+#include "iris/device.hpp"
 #include "runtime/hip/devices.hpp"
 #include "tests/runtime/fake_hip.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host_kernels.hpp"
-#include "runtime/world.hpp"
+#include "iris/world.hpp"
 
 namespace iris {
 namespace {

@@ -1,8 +1,8 @@
 // Kernels written by hand for the tests of the CPU engine, built as a shared library like those that come out of the
 // compiler. Each has the entry `<name>_host` that the engine calls.
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

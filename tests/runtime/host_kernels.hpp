@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "device/abi.hpp"
-#include "runtime/kernel.hpp"
+#include <iris/device/abi.hpp>
+#include "iris/kernel.hpp"
 
 namespace iris::test {
 

@@ -1,6 +1,6 @@
 // How much memory there is, on file systems made for the test.
 
-#include "runtime/host_memory.hpp"
+#include "runtime/system/host_memory.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX's

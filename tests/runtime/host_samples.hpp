@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <string>
 
+#include "iris/cache.hpp"
+#include "iris/jit.hpp"
+#include "iris/run.hpp"
 #include "kernel_samples.hpp"
-#include "runtime/cache.hpp"
-#include "runtime/jit.hpp"
-#include "runtime/run.hpp"
 
 namespace iris::test {
 

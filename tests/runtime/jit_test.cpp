@@ -1,9 +1,9 @@
-#include "runtime/jit.hpp"
+#include "iris/jit.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "generator/spec.hpp"
+#include "irisgen/spec.hpp"
 #include "tests/runtime/compiler_samples.hpp"
 
 namespace iris {

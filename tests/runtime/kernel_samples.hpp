@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "generator/pattern.hpp"
-#include "generator/plan.hpp"
-#include "generator/spec.hpp"
+#include "irisgen/pattern.hpp"
+#include "irisgen/plan.hpp"
+#include "irisgen/spec.hpp"
 
 /// Kernels of the language, for tests that go through every pattern.
 namespace iris::test {

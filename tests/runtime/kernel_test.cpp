@@ -1,6 +1,6 @@
 // What a Kernel checks before and after a launch.
 
-#include "runtime/kernel.hpp"
+#include "iris/kernel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "host_kernels.hpp"
-#include "runtime/fault.hpp"
-#include "runtime/launch_check.hpp"
-#include "runtime/world.hpp"
+#include "iris/world.hpp"
+#include "runtime/launch/launch_check.hpp"
+#include "runtime/system/fault.hpp"
 
 namespace iris {
 namespace {

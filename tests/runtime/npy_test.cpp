@@ -1,4 +1,4 @@
-#include "runtime/npy.hpp"
+#include "iris/npy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/values.hpp"
+#include "iris/values.hpp"
 
 namespace iris {
 namespace {

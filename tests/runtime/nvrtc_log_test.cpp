@@ -1,4 +1,4 @@
-#include "runtime/compilers/nvrtc_log.hpp"
+#include "runtime/jit/compilers/nvrtc_log.hpp"
 
 #include <gtest/gtest.h>
 

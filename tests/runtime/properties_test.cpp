@@ -10,9 +10,9 @@
 
 #include "host_kernels.hpp"
 #include "host_samples.hpp"
-#include "runtime/launch_check.hpp"
-#include "runtime/random.hpp"
-#include "runtime/world.hpp"
+#include "iris/world.hpp"
+#include "runtime/launch/launch_check.hpp"
+#include "runtime/verify/random.hpp"
 
 namespace iris {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/random.hpp"
+#include "runtime/verify/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/values.hpp"
+#include "iris/values.hpp"
 
 namespace iris {
 namespace {

@@ -1,6 +1,6 @@
 // run_kernel: data in, verified results out.
 
-#include "runtime/run.hpp"
+#include "iris/run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host_kernels.hpp"
-#include "runtime/random.hpp"
+#include "runtime/verify/random.hpp"
 
 namespace iris {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "generator/pattern.hpp"
-#include "generator/spec.hpp"
-#include "runtime/random.hpp"
-#include "runtime/values.hpp"
+#include "iris/values.hpp"
+#include "irisgen/pattern.hpp"
+#include "irisgen/spec.hpp"
+#include "runtime/verify/random.hpp"
 
 namespace iris {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/values.hpp"
+#include "iris/values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Ranks, their meetings and their symmetric heap, on the CPU.
 
-#include "runtime/world.hpp"
+#include "iris/world.hpp"
 
 #include <gtest/gtest.h>
 

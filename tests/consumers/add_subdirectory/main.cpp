@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include <iris/manifest.hpp>
+#include <iris/world.hpp>
 #include "everything.hpp"
-#include "generator/manifest.hpp"
-#include "runtime/world.hpp"
 
 namespace {
 

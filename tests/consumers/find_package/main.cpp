@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "generator/manifest.hpp"
-#include "runtime/world.hpp"
+#include <iris/manifest.hpp>
+#include <iris/world.hpp>
 #include "total.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 // all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942
 // spec sha256 987ce3296b8f228244d9a6dadbf4d6931cbe4a183ac52df716e2be5d55cbbceb
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

@@ -3,7 +3,7 @@
 // all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942
 // spec sha256 987ce3296b8f228244d9a6dadbf4d6931cbe4a183ac52df716e2be5d55cbbceb
 
-// --- device/types.hpp
+// --- iris/device/types.hpp
 
 /// Fixed-size integers and floats of the device vocabulary. Freestanding: this header is compiled by hiprtc, NVRTC,
 /// Clang for amdgcn, and by any C++20 compiler for the CPU.
@@ -22,7 +22,7 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 
 }  // namespace iris::device
 
-// --- device/abi.hpp
+// --- iris/device/abi.hpp
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
@@ -77,7 +77,7 @@ struct Context {
 
 }  // namespace iris::device
 
-// --- device/platform/order.hpp
+// --- iris/device/platform/order.hpp
 
 namespace iris::device {
 
@@ -89,7 +89,7 @@ enum class Scope { block, gpu, sys };
 
 }  // namespace iris::device
 
-// --- device/platform/amd.hpp
+// --- iris/device/platform/amd.hpp
 
 // hiprtc brings these keywords; bare Clang does not.
 #ifndef __device__
@@ -103,7 +103,7 @@ enum class Scope { block, gpu, sys };
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
 
-// --- device/platform/poll.hpp
+// --- iris/device/platform/poll.hpp
 
 namespace iris::device {
 
@@ -137,7 +137,7 @@ __device__ u32 poll_until(const u32* flag, u32 at_least, u64 timeout_ns) {
 }  // namespace platform
 }  // namespace iris::device
 
-// --- device/platform/amd.hpp
+// --- iris/device/platform/amd.hpp
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -366,7 +366,7 @@ __device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*pe
 }  // namespace platform
 }  // namespace iris::device
 
-// --- device/context.hpp
+// --- iris/device/context.hpp
 
 namespace iris::device {
 
@@ -405,7 +405,7 @@ __device__ __forceinline__ T* workspace_half(const Context& context, const Epoch
 
 }  // namespace iris::device
 
-// --- device/numeric.hpp
+// --- iris/device/numeric.hpp
 
 /// The element types of the language and the conversions among them. Arithmetic is done in f32, f64 or i32 only.
 namespace iris::device {
@@ -482,7 +482,7 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 
 }  // namespace iris::device
 
-// --- device/pack.hpp
+// --- iris/device/pack.hpp
 
 namespace iris::device {
 
@@ -522,7 +522,7 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 
 }  // namespace iris::device
 
-// --- device/partition.hpp
+// --- iris/device/partition.hpp
 
 /// Who works on what: ranges of elements, teams of threads, and the loop that deals packs of a range to a team.
 namespace iris::device {
@@ -607,7 +607,7 @@ __device__ __forceinline__ void for_each_pack(Team team, Range range, const Body
 
 }  // namespace iris::device
 
-// --- device/rma.hpp
+// --- iris/device/rma.hpp
 
 /// Reading and writing the memory of any rank. All accesses are plain: another rank sees a store, and a load sees
 /// another rank's store, only when ordered by a signal (sync.hpp) or an atomic (atomics.hpp).
@@ -687,7 +687,7 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 
 }  // namespace iris::device
 
-// --- device/reduce.hpp
+// --- iris/device/reduce.hpp
 
 /// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
 /// gives the same bits.
@@ -771,7 +771,7 @@ __device__ __forceinline__ Packs<typename Config::Element, width, count> load_an
 
 }  // namespace iris::device
 
-// --- device/atomics.hpp
+// --- iris/device/atomics.hpp
 
 /// Atomic accesses to i32, u32, i64, u64, f32 and f64. `address` may be of any rank: compose with on_rank(). The order
 /// and scope are template arguments, relaxed and system-wide unless given: `atomic_add<Order::acq_rel>(p, 1u)`.
@@ -843,7 +843,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 
 }  // namespace iris::device
 
-// --- device/sync.hpp
+// --- iris/device/sync.hpp
 
 /// Signals and bounded waits among ranks. A flag is a symmetric u32 that only counts up; one (rank, block) writes it
 /// and its owner waits for it.

@@ -3,8 +3,8 @@
 // reduce_scatter (direct) of f16, sum in f32, 5 ranks, m = 7, n = 333, for gfx950
 // spec sha256 5584054d0ff67b64c632b8e99e117f89a4f2ba944f5fd38434dadbdecc1014b6
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

@@ -3,8 +3,8 @@
 // all_gather_matmul (specialised) of bf16, 8 ranks, m = 1024, n = 512, k = 4096, for gfx942
 // spec sha256 f6b26cffd150185f1e06b259543b6ad1afafc277f4824fb99a7120ee655f789f
 
-#include "device/sync.hpp"
-#include "device/tile.hpp"
+#include <iris/device/sync.hpp>
+#include <iris/device/tile.hpp>
 
 using namespace iris::device;
 

@@ -3,8 +3,8 @@
 // all_reduce (ring) of f64, max in f64, 3 ranks, n dynamic, for gfx942
 // spec sha256 2dff326a9553a06dd6dc829894667d97364fe9275185a922ad4ed0207eedbdf0
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

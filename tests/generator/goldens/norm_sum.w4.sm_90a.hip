@@ -3,8 +3,8 @@
 // all_reduce (one_shot) of bf16, sum in f32, 4 ranks, n = 8192, for sm_90a
 // spec sha256 44a316d788490c208d8ec0a55e37296b935b9948c0375735cd74906c958f0040
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

@@ -3,8 +3,8 @@
 // broadcast (direct) of bf16, 2 ranks, from rank 1, n = 1000003, for host
 // spec sha256 d4ae3024f2788e010a54c91ea104b967c0ca6a1e461be65e1f36bd7a3406c5f9
 
-#include "device/rma.hpp"
-#include "device/sync.hpp"
+#include <iris/device/rma.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

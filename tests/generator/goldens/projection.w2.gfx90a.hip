@@ -3,9 +3,9 @@
 // matmul_reduce_scatter (specialised) of f32, sum in f32, 2 ranks, m = 100, n = 65, k = 200, for gfx90a
 // spec sha256 ab4dbf3c67ee17423a33d162bae686619c84bda87e52d9d4be2f9e6b128f9172
 
-#include "device/reduce.hpp"
-#include "device/sync.hpp"
-#include "device/tile.hpp"
+#include <iris/device/reduce.hpp>
+#include <iris/device/sync.hpp>
+#include <iris/device/tile.hpp>
 
 using namespace iris::device;
 

@@ -3,8 +3,8 @@
 // all_to_all (direct) of i32, 8 ranks, m = 64, n = 96, for gfx942
 // spec sha256 625ba8b11b32ab038643c0df0e569eb15fc05680efc8df3efd552f6dea3239b5
 
-#include "device/rma.hpp"
-#include "device/sync.hpp"
+#include <iris/device/rma.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

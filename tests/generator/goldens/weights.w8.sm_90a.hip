@@ -3,8 +3,8 @@
 // all_gather (direct) of f16, 8 ranks, m dynamic, n = 1024, for sm_90a
 // spec sha256 bb61f5a7bf012dd10fc576d9dc1cb300765cc394211c255468a33a71d5de5711
 
-#include "device/rma.hpp"
-#include "device/sync.hpp"
+#include <iris/device/rma.hpp>
+#include <iris/device/sync.hpp>
 
 using namespace iris::device;
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <iris/device/types.hpp>
+
+/// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
+/// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
+/// `abi_version`, which every manifest carries.
+namespace iris::device {
+
+inline constexpr i32 abi_version = 1;
+
+/// Ranks that one Context can address.
+inline constexpr i32 max_world = 16;
+
+/// What a rank was waiting for when a bounded wait ran out. Names for people: `iris::describe` in runtime/fault.hpp.
+enum class Wait : u32 {
+  none = 0,
+  entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
+  arrival = 2,  ///< the peer's contribution has arrived in this rank's memory
+  exit = 3,     ///< the peer has finished reading from this rank and writing to it
+  step = 4,     ///< the peer's next piece of a pipeline (a ring's chunk, a fused kernel's tile)
+};
+
+/// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
+struct Fault {
+  u32 raised;    ///< 0 or 1; claimed by atomic exchange, the other members are written before `complete`
+  u32 complete;  ///< 1 once every other member is valid
+  i32 rank;      ///< who waited
+  i32 block;
+  i32 peer;  ///< for whom
+  Wait wait;
+  u32 expected;  ///< the flag value waited for: at least this
+  u32 seen;      ///< the flag value last read
+};
+
+/// One per block, in the rank's own device memory, zero at first. Counts on from launch to launch, so that a replayed
+/// graph needs no host's help. Flags compare against `step` with wrap-around (a signed difference).
+struct Epoch {
+  u32 launch;  ///< launches completed; its parity picks the half of the workspace
+  u32 step;    ///< steps of all those launches; a launch adds the same number on every rank and every block
+};
+
+/// The first argument of every kernel, by value.
+struct Context {
+  char* heap[max_world];  ///< base of each rank's symmetric heap, as addressable from this rank
+  i32 rank;
+  i32 world;
+  u32* flags;           ///< symmetric; manifest.flags of them, zero at first, only ever counted up
+  Epoch* epochs;        ///< one per block
+  char* workspace;      ///< symmetric; 256-byte aligned
+  u64 workspace_bytes;  ///< two halves of workspace_bytes / 2, each 256-byte aligned, used by alternate launches
+  Fault* fault;
+  u64 timeout_ns;  ///< bound of each wait
+};
+
+}  // namespace iris::device

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <iris/device/platform.hpp>
+
+/// The element types of the language and the conversions among them. Arithmetic is done in f32, f64 or i32 only.
+namespace iris::device {
+
+/// IEEE 754 binary16, as stored.
+struct Float16 {
+  unsigned short bits;
+};
+using f16 = Float16;
+
+/// The upper half of an f32, as stored.
+struct BFloat16 {
+  unsigned short bits;
+};
+using bf16 = BFloat16;
+
+/// `value` in f32, rounded to odd: what is lost leaves its trace in the last bit. Rounding the result once more, to 22
+/// bits or fewer, gives the same as rounding `value` directly.
+__device__ __forceinline__ f32 round_to_odd(f64 value) {
+  const f32 nearest = static_cast<f32>(value);
+  const f64 back = static_cast<f64>(nearest);
+  if (back == value || value != value) return nearest;
+  u32 bits = __builtin_bit_cast(u32, nearest);
+  if ((back < 0 ? -back : back) > (value < 0 ? -value : value)) --bits;
+  return __builtin_bit_cast(f32, bits | 1);
+}
+
+template <typename To, typename From>
+struct Converter {
+  __device__ static To convert(From value) { return static_cast<To>(value); }
+};
+template <typename To>
+struct Converter<To, f16> {
+  __device__ static To convert(f16 value) { return static_cast<To>(platform::f16_to_f32(value.bits)); }
+};
+template <typename To>
+struct Converter<To, bf16> {
+  __device__ static To convert(bf16 value) {
+    return static_cast<To>(__builtin_bit_cast(f32, static_cast<u32>(value.bits) << 16));
+  }
+};
+template <>
+struct Converter<f16, f32> {
+  __device__ static f16 convert(f32 value) { return {platform::f32_to_f16(value)}; }
+};
+template <>
+struct Converter<f16, f64> {
+  __device__ static f16 convert(f64 value) { return {platform::f32_to_f16(round_to_odd(value))}; }
+};
+template <>
+struct Converter<bf16, f32> {
+  __device__ static bf16 convert(f32 value) { return {platform::f32_to_bf16(value)}; }
+};
+template <>
+struct Converter<bf16, f64> {
+  __device__ static bf16 convert(f64 value) { return {platform::f32_to_bf16(round_to_odd(value))}; }
+};
+
+/// The value as a To, rounded once, to nearest even.
+template <typename To, typename From>
+__device__ __forceinline__ To convert(From value) {
+  return Converter<To, From>::convert(value);
+}
+
+/// a·b + c; in i32 modulo 2^32.
+template <typename T>
+__device__ __forceinline__ T multiply_add(T a, T b, T c) {
+  return platform::fma(a, b, c);
+}
+template <>
+__device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
+  return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+}
+
+}  // namespace iris::device

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <iris/device/numeric.hpp>
+
+namespace iris::device {
+
+/// `width` neighbouring elements. Those of up to 16 bytes travel in one access; larger ones exist only as values.
+template <typename T, int width>
+struct alignas(sizeof(T) * width) Pack {
+  static_assert(width > 0 && (width & (width - 1)) == 0, "a pack is a power of two wide");
+
+  T values[width];
+
+  __device__ __forceinline__ T& operator[](int lane) { return values[lane]; }
+  __device__ __forceinline__ const T& operator[](int lane) const { return values[lane]; }
+};
+
+/// One access. `from` is aligned to the pack's size and points to device memory of any rank.
+template <int width, typename T>
+__device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
+  return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
+}
+
+/// One access. `to` is aligned to the pack's size and points to device memory of any rank. By value: a reference to a
+/// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
+template <int width, typename T>
+__device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
+  using Bits = platform::Bits<sizeof(T) * width>;
+  platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
+}
+
+/// Each lane converted, rounded once.
+template <typename To, int width, typename From>
+__device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>& from) {
+  Pack<To, width> to;
+#pragma unroll
+  for (int lane = 0; lane < width; ++lane) to[lane] = convert<To>(from[lane]);
+  return to;
+}
+
+}  // namespace iris::device

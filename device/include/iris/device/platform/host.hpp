@@ -1,0 +1,214 @@
+#pragma once
+
+// Execution-space keywords mean nothing on the CPU.
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+#ifndef __forceinline__
+#define __forceinline__ inline __attribute__((always_inline))
+#endif
+
+#include <iris/device/abi.hpp>
+#include <iris/device/platform/host_abi.hpp>
+#include <iris/device/platform/order.hpp>
+#include <iris/device/platform/poll.hpp>
+#include <iris/device/types.hpp>
+
+/// Filled in by whoever loads the kernel, before its first call.
+extern "C" {
+__attribute__((weak, visibility("default"))) const iris::device::Engine* iris_host_engine = nullptr;
+}
+
+/// The CPU: threads are fibers of one engine, see host_abi.hpp.
+namespace iris::device {
+
+/// Constant for a fiber, so a loop need not ask again.
+__attribute__((const)) inline i32 thread_index() {
+  return static_cast<i32>(iris_host_engine->thread_index());
+}
+__attribute__((const)) inline i32 block_index() {
+  return static_cast<i32>(iris_host_engine->block_index());
+}
+
+namespace platform {
+template <typename T>
+inline constexpr char shared_key = 0;
+}
+
+/// The block's one object of type T in shared memory. Not cleared.
+template <typename T>
+T& shared() {
+  return *static_cast<T*>(iris_host_engine->shared(&platform::shared_key<T>, sizeof(T), alignof(T)));
+}
+
+/// Waits for every thread of the block.
+inline void sync_block() {
+  iris_host_engine->sync_block();
+}
+
+/// sync_block(); stores are performed at once here.
+inline void sync_block_after_stores() {
+  iris_host_engine->sync_block();
+}
+
+/// sync_block(); true if every thread passed true.
+inline bool sync_block_and(bool mine) {
+  return iris_host_engine->sync_block_and(mine ? 1 : 0) != 0;
+}
+
+namespace platform {
+
+template <int bytes>
+struct alignas(bytes) Bits {
+  unsigned char content[bytes];
+};
+
+template <int bytes>
+Bits<bytes> load_bits(const void* from) {
+  Bits<bytes> value;
+  __builtin_memcpy(&value, from, bytes);
+  return value;
+}
+template <int bytes>
+void store_bits(void* to, Bits<bytes> value) {
+  __builtin_memcpy(to, &value, bytes);
+}
+
+// Out of line: inlined into unrolled loops, conversions are most of a kernel's code and of the time to compile it.
+__attribute__((noinline)) inline f32 f16_to_f32(unsigned short bits) {
+  const u32 sign = static_cast<u32>(bits & 0x8000) << 16;
+  const u32 magnitude = bits & 0x7fff;
+  if (magnitude >= 0x7c00) return __builtin_bit_cast(f32, sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+  if (magnitude >= 0x0400) return __builtin_bit_cast(f32, sign | ((magnitude << 13) + (112u << 23)));
+  const f32 subnormal = static_cast<f32>(magnitude) * 0x1p-24f;
+  return sign != 0 ? -subnormal : subnormal;
+}
+
+/// Rounds to nearest even.
+__attribute__((noinline)) inline unsigned short f32_to_f16(f32 value) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  const u32 sign = bits >> 16 & 0x8000;
+  const u32 magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return static_cast<unsigned short>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+  if (magnitude >= 0x47800000) return static_cast<unsigned short>(sign | 0x7c00);
+  if (magnitude < 0x38800000) {
+    // Adding 0.5 leaves the subnormal's bits, rounded by the addition, at the bottom of the significand.
+    const u32 shifted = __builtin_bit_cast(u32, __builtin_bit_cast(f32, magnitude) + 0.5f);
+    return static_cast<unsigned short>(sign | (shifted - 0x3f000000));
+  }
+  const u32 rounded = magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1);
+  return static_cast<unsigned short>(sign | rounded >> 13);
+}
+
+/// Rounds to nearest even; NaN stays NaN.
+__attribute__((noinline)) inline unsigned short f32_to_bf16(f32 value) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  if (value != value) return static_cast<unsigned short>(bits >> 16 | 0x40);
+  return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// Two roundings: one would need a library or an instruction that not every CPU has.
+inline f32 fma(f32 a, f32 b, f32 c) {
+  return a * b + c;
+}
+inline f64 fma(f64 a, f64 b, f64 c) {
+  return a * b + c;
+}
+
+/// Any read-modify-write: fibers share one OS thread and change only in before_atomic, so plain accesses are atomic.
+template <typename T, typename Update>
+T update(T* address, Update updated) {
+  iris_host_engine->before_atomic(address);
+  const T before = *address;
+  const T after = updated(before);
+  *address = after;
+  iris_host_engine->after_atomic(address, __builtin_memcmp(&before, &after, sizeof(T)) != 0);
+  return before;
+}
+
+template <Order, Scope, typename T>
+T atomic_load(const T* address) {
+  iris_host_engine->before_atomic(address);
+  const T value = *const_cast<const volatile T*>(address);
+  iris_host_engine->after_atomic(address, 0);
+  return value;
+}
+template <Order, Scope, typename T>
+void atomic_store(T* address, T value) {
+  update(address, [value](T) { return value; });
+}
+template <Order, Scope, typename T>
+T atomic_exchange(T* address, T value) {
+  return update(address, [value](T) { return value; });
+}
+template <Order, Scope, typename T>
+T atomic_compare_exchange(T* address, T expected, T desired) {
+  return update(address, [=](T old) { return __builtin_memcmp(&old, &expected, sizeof(T)) == 0 ? desired : old; });
+}
+template <Order, Scope, typename T>
+T fetch_add(T* address, T value) {
+  return update(address, [value](T old) {
+    if constexpr (static_cast<T>(0.5f) != 0) {
+      return old + value;
+    } else {
+      T sum;  // wraps around, as on a GPU
+      __builtin_add_overflow(old, value, &sum);
+      return sum;
+    }
+  });
+}
+template <Order, Scope, typename T>
+T fetch_and(T* address, T value) {
+  return update(address, [value](T old) { return old & value; });
+}
+template <Order, Scope, typename T>
+T fetch_or(T* address, T value) {
+  return update(address, [value](T old) { return old | value; });
+}
+template <Order, Scope, typename T>
+T fetch_xor(T* address, T value) {
+  return update(address, [value](T old) { return old ^ value; });
+}
+template <Order, Scope, typename T>
+T fetch_min(T* address, T value) {
+  return update(address, [value](T old) { return value < old ? value : old; });
+}
+template <Order, Scope, typename T>
+T fetch_max(T* address, T value) {
+  return update(address, [value](T old) { return old < value ? value : old; });
+}
+
+/// Release store to a flag that another rank reads.
+inline void store_flag(u32* flag, u32 value) {
+  atomic_store<Order::release, Scope::sys>(flag, value);
+}
+
+/// The engine parks the fiber and knows when nobody can wake it, so it needs no clock.
+inline u32 wait_flag(const u32* flag, u32 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
+  iris_host_engine->wait(flag, at_least, peer, what);
+  return *const_cast<const volatile u32*>(flag);
+}
+
+template <int... indices>
+struct Indices {};
+template <int count, int... indices>
+struct IndicesUpTo : IndicesUpTo<count - 1, count - 1, indices...> {};
+template <int... indices>
+struct IndicesUpTo<0, indices...> {
+  using type = Indices<indices...>;
+};
+
+template <typename... Parameters, int... indices>
+void call_entry(void (*entry)(Parameters...), void* const* arguments, Indices<indices...>) {
+  entry(*static_cast<Parameters*>(arguments[indices])...);
+}
+
+}  // namespace platform
+
+/// Calls a kernel's entry with arguments given as one pointer to each argument's bytes: how the engine starts a fiber.
+template <typename... Parameters>
+void call_entry(void (*entry)(Parameters...), void* const* arguments) {
+  platform::call_entry(entry, arguments, typename platform::IndicesUpTo<sizeof...(Parameters)>::type{});
+}
+
+}  // namespace iris::device

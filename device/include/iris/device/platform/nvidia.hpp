@@ -1,0 +1,233 @@
+#pragma once
+
+#include <iris/device/abi.hpp>
+#include <iris/device/platform/order.hpp>
+#include <iris/device/platform/poll.hpp>
+#include <iris/device/types.hpp>
+
+/// NVIDIA, compute capability 9.0 (NVRTC or nvcc, CUDA 13).
+namespace iris::device {
+
+__device__ __forceinline__ i32 thread_index() {
+  return static_cast<i32>(threadIdx.x);
+}
+__device__ __forceinline__ i32 block_index() {
+  return static_cast<i32>(blockIdx.x);
+}
+
+/// The block's one object of type T in shared memory. Not cleared.
+template <typename T>
+__device__ __forceinline__ T& shared() {
+  __shared__ T object;
+  return object;
+}
+
+/// Waits for every thread of the block; orders their accesses within the block.
+__device__ __forceinline__ void sync_block() {
+  __syncthreads();
+}
+
+/// sync_block(), after which a release store by one thread publishes the stores of all: release is cumulative over
+/// the block's barrier in the PTX memory model.
+__device__ __forceinline__ void sync_block_after_stores() {
+  __syncthreads();
+}
+
+/// sync_block(); true if every thread passed true.
+__device__ __forceinline__ bool sync_block_and(bool mine) {
+  return __syncthreads_and(mine) != 0;
+}
+
+namespace platform {
+
+template <int bytes>
+struct BitsOf;
+template <>
+struct BitsOf<2> {
+  using type = unsigned short;
+};
+template <>
+struct BitsOf<4> {
+  using type = u32;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint2;
+};
+template <>
+struct BitsOf<16> {
+  using type = uint4;
+};
+
+/// 2, 4, 8 or 16 bytes that travel in one access.
+template <int bytes>
+using Bits = typename BitsOf<bytes>::type;
+
+template <int bytes>
+__device__ __forceinline__ Bits<bytes> load_bits(const void* from) {
+  __builtin_assume(__isGlobal(from));
+  return *static_cast<const Bits<bytes>*>(from);
+}
+template <int bytes>
+__device__ __forceinline__ void store_bits(void* to, Bits<bytes> value) {
+  __builtin_assume(__isGlobal(to));
+  *static_cast<Bits<bytes>*>(to) = value;
+}
+
+__device__ __forceinline__ f32 f16_to_f32(unsigned short bits) {
+  f32 value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+/// Rounds to nearest even.
+__device__ __forceinline__ unsigned short f32_to_f16(f32 value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+/// Rounds to nearest even; NaN stays NaN.
+__device__ __forceinline__ unsigned short f32_to_bf16(f32 value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
+__device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
+  return __fmaf_rn(a, b, c);
+}
+__device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
+  return __fma_rn(a, b, c);
+}
+
+// The builtins take literals only. IRIS_ATOMIC(builtin, arguments…) returns builtin(arguments…, order, scope) for the
+// template arguments `order` and `scope` of the function around it.
+#define IRIS_AT_SCOPE(builtin, order, ...)                        \
+  if constexpr (scope == Scope::block) {                          \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_BLOCK);  \
+  } else if constexpr (scope == Scope::gpu) {                     \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_DEVICE); \
+  } else {                                                        \
+    return builtin(__VA_ARGS__, order, __NV_THREAD_SCOPE_SYSTEM); \
+  }
+#define IRIS_ATOMIC(builtin, ...)                            \
+  if constexpr (order == Order::relaxed) {                   \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_RELAXED, __VA_ARGS__) \
+  } else if constexpr (order == Order::acquire) {            \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_ACQUIRE, __VA_ARGS__) \
+  } else if constexpr (order == Order::release) {            \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_RELEASE, __VA_ARGS__) \
+  } else {                                                   \
+    IRIS_AT_SCOPE(builtin, __NV_ATOMIC_ACQ_REL, __VA_ARGS__) \
+  }
+#define IRIS_COMPARE_EXCHANGE(address, expected, desired, order, scope) \
+  __nv_atomic_compare_exchange_n(address, expected, desired, false, order, __NV_ATOMIC_RELAXED, scope)
+
+template <int bytes>
+struct WordOf;
+template <>
+struct WordOf<4> {
+  using type = u32;
+};
+template <>
+struct WordOf<8> {
+  using type = u64;
+};
+/// The integer in whose guise a value is loaded, stored and exchanged: the builtins do that for integers only.
+template <typename T>
+using Word = typename WordOf<sizeof(T)>::type;
+
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ W load_word(W* address) {
+  IRIS_ATOMIC(__nv_atomic_load_n, address)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ void store_word(W* address, W value) {
+  IRIS_ATOMIC(__nv_atomic_store_n, address, value)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ W exchange_word(W* address, W value) {
+  IRIS_ATOMIC(__nv_atomic_exchange_n, address, value)
+}
+template <Order order, Scope scope, typename W>
+__device__ __forceinline__ bool exchange_word_if_equal(W* address, W* expected, W desired) {
+  IRIS_ATOMIC(IRIS_COMPARE_EXCHANGE, address, expected, desired)
+}
+
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_load(const T* address) {
+  Word<T>* const word = reinterpret_cast<Word<T>*>(const_cast<T*>(address));
+  return __builtin_bit_cast(T, load_word<order, scope>(word));
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ void atomic_store(T* address, T value) {
+  store_word<order, scope>(reinterpret_cast<Word<T>*>(address), __builtin_bit_cast(Word<T>, value));
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_exchange(T* address, T value) {
+  Word<T>* const word = reinterpret_cast<Word<T>*>(address);
+  return __builtin_bit_cast(T, exchange_word<order, scope>(word, __builtin_bit_cast(Word<T>, value)));
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T desired) {
+  Word<T> seen = __builtin_bit_cast(Word<T>, expected);
+  exchange_word_if_equal<order, scope>(reinterpret_cast<Word<T>*>(address), &seen,
+                                       __builtin_bit_cast(Word<T>, desired));
+  return __builtin_bit_cast(T, seen);
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_add(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)
+}
+/// The builtin has no signed 64-bit addition; the unsigned one gives the same bits.
+template <Order order, Scope scope>
+__device__ __forceinline__ i64 fetch_add(i64* address, i64 value) {
+  return static_cast<i64>(fetch_add<order, scope>(reinterpret_cast<u64*>(address), static_cast<u64>(value)));
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_and(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_and, address, value)
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_or(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_or, address, value)
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_xor(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_xor, address, value)
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_min(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_min, address, value)
+}
+template <Order order, Scope scope, typename T>
+__device__ __forceinline__ T fetch_max(T* address, T value){IRIS_ATOMIC(__nv_atomic_fetch_max, address, value)}
+#undef IRIS_COMPARE_EXCHANGE
+#undef IRIS_ATOMIC
+#undef IRIS_AT_SCOPE
+
+/// Release store to a flag that another GPU reads.
+__device__ __forceinline__ void store_flag(u32* flag, u32 value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory");
+}
+
+struct Poll {
+  __device__ static u32 load(const u32* flag) {
+    u32 value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
+    return value;
+  }
+  __device__ static void acquire() {}  // each load did
+  __device__ static u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+  }
+  __device__ static void pause() {}  // sleeping costs more latency than the polls cost bandwidth
+};
+
+__device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
+  return poll_until<Poll>(flag, at_least, timeout_ns);
+}
+
+}  // namespace platform
+}  // namespace iris::device

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <iris/device/rma.hpp>
+
+/// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
+/// gives the same bits.
+namespace iris::device {
+
+/// In i32 modulo 2^32.
+struct Sum {
+  template <typename T>
+  __device__ static T apply(T a, T b) {
+    return a + b;
+  }
+  __device__ static i32 apply(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }
+};
+
+/// In i32 modulo 2^32.
+struct Prod {
+  template <typename T>
+  __device__ static T apply(T a, T b) {
+    return a * b;
+  }
+  __device__ static i32 apply(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b)); }
+};
+
+/// NaN if either is NaN, on every platform.
+struct Max {
+  template <typename T>
+  __device__ static T apply(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+
+/// NaN if either is NaN, on every platform.
+struct Min {
+  template <typename T>
+  __device__ static T apply(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+
+/// Lane by lane, in the accumulator's type.
+template <typename Operation, typename Accumulate, typename T, int width>
+__device__ __forceinline__ void reduce_into(Pack<Accumulate, width>& sum, const Pack<T, width>& next) {
+#pragma unroll
+  for (int lane = 0; lane < width; ++lane) {
+    sum[lane] = Operation::apply(sum[lane], convert<Accumulate>(next[lane]));
+  }
+}
+
+/// Operation(a, b) lane by lane, in the accumulator's type.
+template <typename Operation, typename Accumulate, int width, int count>
+__device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumulate, width, count> a,
+                                                                   const Packs<Accumulate, width, count>& b) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) reduce_into<Operation>(a.packs[i], b.packs[i]);
+  return a;
+}
+
+/// The turn's packs of all `sources` (one array a rank), loaded together, reduced in rank order in Config::Accumulate
+/// and rounded once, to Config::Element.
+template <typename Config, typename Operation, typename T, int width, int count>
+__device__ __forceinline__ Packs<typename Config::Element, width, count> load_and_reduce(
+    const T* const (&sources)[Config::world], const Turn<width, count>& turn) {
+  using Element = typename Config::Element;
+  using Accumulate = typename Config::Accumulate;
+  Packs<T, width, count> values[Config::world];
+#pragma unroll
+  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], turn);
+
+  Packs<Element, width, count> result;
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    Pack<Accumulate, width> sum = convert_pack<Accumulate>(values[0].packs[i]);
+#pragma unroll
+    for (i32 rank = 1; rank < Config::world; ++rank) {
+      reduce_into<Operation>(sum, values[rank].packs[i]);
+    }
+    result.packs[i] = convert_pack<Element>(sum);
+  }
+  return result;
+}
+
+}  // namespace iris::device

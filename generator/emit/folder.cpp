@@ -1,0 +1,117 @@
+#include "generator/emit/folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace irisgen {
+namespace {
+
+/// One name serves every write: the folder is locked. What a killed process left under it is overwritten.
+constexpr const char* unfinished_name = ".irisgen.unfinished";
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw std::runtime_error(what + ": " + std::generic_category().message(error));
+}
+
+/// Closes on every way out.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+void write_all(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write " + path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+Folder::Folder(const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail("cannot open the folder " + path.string(), errno);
+  while (::flock(descriptor_, LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    const int error = errno;
+    ::close(descriptor_);
+    fail("cannot lock the folder " + path.string(), error);
+  }
+}
+
+Folder::~Folder() {
+  ::close(descriptor_);
+}
+
+std::optional<std::string> Folder::read(const std::string& name) const {
+  const File file(::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) return std::nullopt;
+  if (file.get() < 0 && errno == ELOOP) throw std::runtime_error(path_of(name) + " is a symbolic link; remove it");
+  if (file.get() < 0) fail("cannot read " + path_of(name), errno);
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) fail("cannot read " + path_of(name), errno);
+  if (!S_ISREG(status.st_mode)) throw std::runtime_error(path_of(name) + " is no regular file; remove it");
+
+  std::string content;
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) fail("cannot read " + path_of(name), errno);
+    if (size == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+void Folder::write(const std::string& name, std::string_view content) const {
+  ::unlinkat(descriptor_, unfinished_name, 0);
+  const File file(::openat(descriptor_, unfinished_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail("cannot write " + path_of(name), errno);
+  try {
+    write_all(file.get(), content, path_of(name));
+  } catch (...) {
+    ::unlinkat(descriptor_, unfinished_name, 0);
+    throw;
+  }
+  if (::renameat(descriptor_, unfinished_name, descriptor_, name.c_str()) != 0) {
+    const int error = errno;
+    ::unlinkat(descriptor_, unfinished_name, 0);
+    fail("cannot write " + path_of(name), error);
+  }
+}
+
+void Folder::remove(const std::string& name) const {
+  if (::unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("cannot remove " + path_of(name), errno);
+}
+
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("cannot make the folder " + path.string(), error.value());
+}
+
+bool is_plain_name(std::string_view name) {
+  const auto is_bad = [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == 127; };
+  return !name.empty() && name[0] != '.' && std::ranges::none_of(name, is_bad);
+}
+
+}  // namespace irisgen

@@ -1,0 +1,160 @@
+#include "irisgen/output.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "generator/emit/folder.hpp"
+#include "generator/manifest/hash.hpp"
+
+namespace irisgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* record_name = ".irisgen.json";
+
+/// Of each owner the files written for it, with the SHA-256 of their content.
+using Record = std::map<std::string, std::map<std::string, std::string>>;
+
+Record read_record(const Folder& folder) {
+  const auto text = folder.read(record_name);
+  if (!text) return {};
+  try {
+    const auto json = nlohmann::json::parse(*text);
+    auto record = json.at("owners").get<Record>();
+    for (const auto& [owner, files] : record) {
+      for (const auto& [name, hash] : files) {
+        if (!is_plain_name(name)) throw std::runtime_error(name);
+      }
+    }
+    return record;
+  } catch (const std::exception&) {
+    throw std::runtime_error(folder.path_of(record_name) +
+                             " is damaged; delete it together with the files that irisgen wrote there");
+  }
+}
+
+void write_record(const Folder& folder, const Record& record) {
+  const nlohmann::ordered_json json = {
+      {"description", "Which files irisgen wrote here, for whom. It removes what it no longer makes."},
+      {"owners", record}};
+  folder.write(record_name, json.dump(2) + "\n");
+}
+
+void check_names(std::span<const OutputFile> files) {
+  std::set<std::string_view> names;
+  for (const OutputFile& file : files) {
+    if (!is_plain_name(file.name)) throw std::runtime_error("'" + file.name + "' is no plain file name");
+    if (!names.insert(file.name).second) throw std::runtime_error("'" + file.name + "' would be written twice");
+  }
+}
+
+/// What one run does to a folder; made before anything is touched.
+struct Work {
+  std::vector<const OutputFile*> write;
+  WriteResult result;
+  Record before, during, after;  ///< the record; `during` owns what is being written and what is being removed
+};
+
+void refuse_foreign(const Folder& folder, const Record& record, const std::string& owner, const std::string& name) {
+  const auto is_foreign = [&](const auto& entry) { return entry.first != owner && entry.second.contains(name); };
+  const auto foreign = std::ranges::find_if(record, is_foreign);
+  if (foreign == record.end()) return;
+  throw std::runtime_error(folder.path_of(name) + " was written for '" + foreign->first +
+                           "' and would be overwritten for '" + owner +
+                           "'; use another folder, or another name for the kernel");
+}
+
+void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, Work& work) {
+  refuse_foreign(folder, work.before, owner, file.name);
+  const auto present = folder.read(file.name);
+  work.after[owner][file.name] = sha256_hex(file.content);
+  if (present == file.content) {
+    work.result.unchanged.push_back(file.name);
+    return;
+  }
+  const auto mine = work.before.find(owner);
+  if (present && (mine == work.before.end() || !mine->second.contains(file.name))) {
+    throw std::runtime_error(folder.path_of(file.name) +
+                             " is there and was not written by irisgen; move it away, or use another folder");
+  }
+  work.write.push_back(&file);
+  work.result.written.push_back(file.name);
+}
+
+void plan_removals(const Folder& folder, const std::string& owner, Work& work) {
+  const auto mine = work.before.find(owner);
+  if (mine == work.before.end()) return;
+  for (const auto& [name, hash] : mine->second) {
+    if (work.after.contains(owner) && work.after[owner].contains(name)) continue;
+    const auto present = folder.read(name);
+    if (!present) continue;
+    work.during[owner][name] = hash;
+    (sha256_hex(*present) == hash ? work.result.removed : work.result.kept).push_back(name);
+  }
+}
+
+Work plan_work(const Folder& folder, const std::string& owner, std::span<const OutputFile> files) {
+  Work work;
+  work.before = read_record(folder);
+  work.after = work.before;
+  work.after.erase(owner);
+  for (const OutputFile& file : files) plan_file(folder, owner, file, work);
+  work.during = work.after;
+  plan_removals(folder, owner, work);
+  return work;
+}
+
+std::string escape(const fs::path& path) {
+  std::string text;
+  for (const char c : path.string()) {
+    if (c == '\n')
+      throw std::runtime_error("a line break in a path has no place in a dependency file: " + path.string());
+    if (c == ' ' || c == '#' || c == '\\') text += '\\';
+    if (c == '$') text += '$';
+    text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+WriteResult write_folder(const fs::path& path, const std::string& owner, std::span<const OutputFile> files,
+                         const WriteOptions& options) {
+  check_names(files);
+  if (options.dry_run && !fs::exists(path)) {
+    WriteResult result;
+    for (const OutputFile& file : files) result.written.push_back(file.name);
+    return result;
+  }
+  make_folder(path);
+  const Folder folder(path);
+  const Work work = plan_work(folder, owner, files);
+  if (options.dry_run) return work.result;
+  if (work.during != work.before) write_record(folder, work.during);
+  for (const OutputFile* file : work.write) folder.write(file->name, file->content);
+  for (const std::string& name : work.result.removed) folder.remove(name);
+  if (work.after != work.during) write_record(folder, work.after);
+  return work.result;
+}
+
+std::string owner_of(std::string_view kind, const fs::path& spec, const fs::path& folder) {
+  if (folder.empty()) throw std::runtime_error("the folder to write to has an empty name");
+  const fs::path relative =
+      fs::absolute(spec).lexically_normal().lexically_relative((fs::absolute(folder) / "").lexically_normal());
+  return std::string(kind) + " " + relative.generic_string();
+}
+
+std::string depfile(std::span<const fs::path> outputs, std::span<const fs::path> inputs) {
+  std::string text;
+  for (const fs::path& output : outputs) text += (text.empty() ? "" : " ") + escape(output);
+  text += ":";
+  for (const fs::path& input : inputs) text += " \\\n  " + escape(input);
+  return text + "\n";
+}
+
+}  // namespace irisgen

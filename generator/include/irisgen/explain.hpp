@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "irisgen/plan.hpp"
+
+namespace irisgen {
+
+/// The Plan for people: each choice with its reason, the buffers, the memory it takes on every rank, what goes over the
+/// links and how long that is expected to take. Lines end in '\n'; no colours.
+std::string explain(const Plan& plan);
+
+/// The same as JSON, pretty-printed with a final newline. Bytes and microseconds; the times are 0 where no prediction
+/// is made (host).
+std::string explain_json(const Plan& plan);
+
+}  // namespace irisgen

@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "irisgen/spec.hpp"
+
+namespace irisgen {
+namespace {
+
+struct DtypeRow {
+  Dtype dtype;
+  std::string_view name;
+  std::int64_t bytes;
+};
+
+// In the order of the enumeration.
+constexpr std::array dtypes = {
+    DtypeRow{Dtype::f64, "f64", 8},   DtypeRow{Dtype::f32, "f32", 4}, DtypeRow{Dtype::f16, "f16", 2},
+    DtypeRow{Dtype::bf16, "bf16", 2}, DtypeRow{Dtype::i32, "i32", 4},
+};
+
+constexpr std::array<std::string_view, 4> ops = {"sum", "max", "min", "prod"};
+
+const DtypeRow& row_of(Dtype dtype) {
+  return dtypes.at(static_cast<std::size_t>(dtype));
+}
+
+}  // namespace
+
+std::string_view to_string(Dtype dtype) {
+  return row_of(dtype).name;
+}
+
+std::int64_t bytes_of(Dtype dtype) {
+  return row_of(dtype).bytes;
+}
+
+std::optional<Dtype> dtype_from(std::string_view name) {
+  const auto* row = std::ranges::find(dtypes, name, &DtypeRow::name);
+  if (row == dtypes.end()) return std::nullopt;
+  return row->dtype;
+}
+
+std::string_view to_string(Op op) {
+  return ops.at(static_cast<std::size_t>(op));
+}
+
+std::optional<Op> op_from(std::string_view name) {
+  const auto* found = std::ranges::find(ops, name);
+  if (found == ops.end()) return std::nullopt;
+  return static_cast<Op>(found - ops.begin());
+}
+
+}  // namespace irisgen

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "irisgen/pattern.hpp"
+#include "irisgen/spec.hpp"
+#include "irisgen/target.hpp"
+
+namespace iris {
+
+/// `4K:64M`, `4K:64M:2`, `1M`: bytes from the first to the last, each the factor (4 unless given) times the one before.
+/// K, M and G are powers of 1024, as in nccl-tests. Throws std::invalid_argument with a sentence.
+std::vector<std::int64_t> parse_sizes(std::string_view text);
+
+/// The collective with m = 1 and the n whose size, as nccl-tests counts it, is closest below `bytes` (at least one
+/// element). What nccl-tests calls the size is the larger of a rank's input and output: n elements of all_reduce and
+/// broadcast, world · n of all_gather (its output), reduce_scatter (its input) and all_to_all. Throws
+/// std::invalid_argument for a fused kernel, which has no one size.
+irisgen::KernelSpec at_size(const irisgen::KernelSpec& kernel, int world, std::int64_t bytes);
+
+/// The size that at_size() is about, of any launch.
+std::int64_t size_of(const irisgen::KernelSpec& kernel, int world, const irisgen::Extents& extents);
+
+/// Bus bandwidth over algorithm bandwidth (size / time), as nccl-tests counts it: 2(n-1)/n for all_reduce, 1 for
+/// broadcast, (n-1)/n for the other collectives; 0 for a fused kernel.
+double bus_factor(const irisgen::Pattern& pattern, int world);
+
+struct BenchOptions {
+  std::vector<std::int64_t> sizes;  ///< bytes, for collectives; empty: the kernel's own shape, which must be static
+  int batches = 20;                 ///< the median is over these
+  int launches = 20;                ///< at most, of a batch; fewer where a launch is long
+  std::uint64_t seed = 0;           ///< of the data
+  /// Called from the calling thread before each size.
+  std::function<void(int done, int total)> progress = nullptr;
+};
+
+/// One size. Rates are in 10⁹ bytes per second, per GPU.
+struct BenchPoint {
+  irisgen::Extents extents;
+  std::int64_t bytes = 0;  ///< as nccl-tests counts them; 0 for a fused kernel
+  std::string variant;
+  int blocks = 0;
+  int threads = 0;
+  double time_us = 0;  ///< median of the batches
+  double fastest_us = 0;
+  double slowest_us = 0;
+  double algorithm_gbs = 0;
+  double bus_gbs = 0;
+  double link_gbs = 0;  ///< what the busiest rank sends over its links, by the plan
+  double tflops = 0;    ///< of a fused kernel's product, per GPU; 0 for a collective
+};
+
+struct BenchReport {
+  std::string device;
+  int world = 1;
+  int ranks_per_device = 1;  ///< the most; above 1 the numbers tell little, since ranks share one GPU
+  std::vector<BenchPoint> points;
+};
+
+/// Measures a kernel on this machine's GPUs. A batch is one launch that lines the ranks up, then, between two device
+/// events of every rank, launches one after another without a wait of the host; its time is the slowest rank's, divided
+/// by the launches. So a time contains what of the launches' gaps the device cannot hide, and no host time. The data is
+/// random; the buffers are the same in every launch, so sizes below the L2 cache's are measured there, as in
+/// nccl-tests. Nothing is verified: run_kernel does that. Throws a sentence for the host target (the CPU engine is for
+/// correctness), and what planning, compiling and launching throw.
+BenchReport bench_kernel(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
+                         const BenchOptions& options = {});
+
+}  // namespace iris

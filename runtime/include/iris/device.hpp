@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "iris/code_object.hpp"
+#include "irisgen/target.hpp"
+
+namespace iris {
+
+/// An entry of a loaded module. Owned by its Module. Each kind of device derives its own, and is handed back only what
+/// came from its own modules.
+struct Function {};
+
+/// A loaded code object; unloads on destruction.
+class Module {
+ public:
+  virtual ~Module() = default;
+  /// Throws std::runtime_error naming the symbol if it is not there.
+  virtual const Function& function(const std::string& symbol) = 0;
+};
+
+/// An in-order queue of a device. Null is the device's own default stream.
+using Stream = void*;
+
+/// Grid and block of a launch, and the arguments: one pointer to each argument's bytes, with its size.
+struct LaunchConfig {
+  std::string_view name;  ///< the kernel's, for messages
+  int blocks = 1;
+  int threads = 1;
+  Stream stream = nullptr;
+};
+struct ArgumentBytes {
+  const void* data;
+  std::size_t size;
+};
+
+/// One rank's view of one GPU, or of the CPU. Called from the rank's own thread; every call that can fail throws
+/// std::runtime_error with a sentence that names the call, the rank and the device.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const irisgen::Target& target() const = 0;
+  virtual std::string description() const = 0;  ///< "NVIDIA H200", "CPU (fibers)"
+  virtual int index() const = 0;                ///< of the physical device
+  virtual int compute_units() const = 0;
+
+  /// Makes this the calling thread's current device.
+  virtual void bind() = 0;
+
+  /// Device memory that every peer can address; 256-byte aligned, zeroed. Fine-grained where that is a choice.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  /// Host memory that device and host both address, zeroed.
+  virtual void* allocate_host(std::size_t bytes) = 0;
+  virtual void release_host(void* memory) noexcept = 0;
+
+  virtual Stream create_stream() = 0;
+  /// Only after Context::synchronize(stream), if kernels were launched into it.
+  virtual void destroy_stream(Stream stream) noexcept = 0;
+  /// Ordered in the stream, and complete on return.
+  virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = nullptr) = 0;
+  virtual void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream = nullptr) = 0;
+
+  virtual std::unique_ptr<Module> load(const CodeObject& code) = 0;
+  /// Blocks of this many threads that the whole device holds at once.
+  virtual int resident_blocks(const Function& function, int threads) = 0;
+  virtual void launch(const Function& function, const LaunchConfig& config,
+                      std::span<const ArgumentBytes> arguments) = 0;
+  virtual void synchronize(Stream stream = nullptr) = 0;
+
+  /// Device-side time stamps in a stream, for benchmarks. milliseconds() waits for both.
+  virtual void* record_event(Stream stream) = 0;
+  virtual double milliseconds(void* start, void* stop) = 0;
+  virtual void destroy_event(void* event) noexcept = 0;
+};
+
+/// Told when a rank's own thread can issue work and when it cannot. The CPU engine runs kernels only while no rank can,
+/// so that what they do never depends on the operating system's scheduling. May be called from any thread.
+class RankObserver {
+ public:
+  virtual ~RankObserver() = default;
+  virtual void resumed(int rank) = 0;
+  /// `doing` completes "rank 2 …" in reports: "has ended", "waits in allocate(1024 bytes)".
+  virtual void parked(int rank, std::string doing) = 0;
+};
+
+/// The devices of one World, one for each rank, able to address one another. `ranks` may exceed the number of physical
+/// devices: they are dealt round-robin, and resident-block checks count all ranks of a device.
+struct DeviceGroup {
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<int> ranks_per_device;                 ///< indexed by Device::index()
+  std::shared_ptr<RankObserver> observer = nullptr;  ///< null where nobody needs to know
+};
+
+/// The CPU, with a seeded order of execution (runtime/host). Throws if this build has no host support.
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed);
+
+/// GPUs through the HIP table (runtime/hip). Throws a sentence that says what is missing: library, driver, device, peer
+/// access.
+DeviceGroup open_hip_devices(int ranks);
+
+/// What `irisgen doctor` and `list` tell of this machine.
+struct DeviceInfo {
+  int index;
+  std::string description;
+  std::string target;  ///< gfx942, sm_90; may be one that irisgen does not know
+  int compute_units;
+  std::uint64_t memory_bytes;
+};
+struct DeviceSurvey {
+  std::vector<DeviceInfo> gpus;
+  std::string api;      ///< "HIP 6.2 (libamdhip64.so.6)", "CUDA 13.0 (libcuda.so.1)"; empty if none
+  std::string missing;  ///< why there is none, and what brings it
+};
+DeviceSurvey survey_gpus();
+
+}  // namespace iris

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iris/kernel.hpp"
+#include "iris/values.hpp"
+
+namespace iris {
+
+/// One buffer per rank, as bytes of the argument's dtype.
+using BuffersOfRanks = std::vector<std::vector<std::byte>>;
+
+struct RunOptions {
+  LaunchExtents extents;       ///< every dynamic extent; the others may be left out
+  std::uint64_t seed = 0;      ///< of the data that is not given, and of the host's order of execution
+  int repeat = 1;              ///< launches; data that is not given differs from launch to launch
+  bool verify = true;          ///< against Pattern::reference, every element of every rank and launch
+  std::size_t heap_bytes = 0;  ///< of each rank; 0: as much as the run needs
+  std::map<std::string, BuffersOfRanks> inputs;  ///< by argument; an argument that is absent gets random data
+
+  /// Called now and then from the calling thread: what is going on ("launch", "verify"), how much of it is done.
+  std::function<void(std::string_view stage, int done, int total)> progress;
+};
+
+/// The element furthest from what it must be, against its tolerance, of all ranks and launches.
+struct WorstElement {
+  int launch = 0;
+  int rank = 0;
+  Comparison element;
+};
+
+struct RunReport {
+  std::string device;         ///< of rank 0
+  bool verified = false;      ///< false if that was not asked for
+  bool passed = true;         ///< nothing was wrong with what was verified
+  std::int64_t elements = 0;  ///< that were compared
+  std::int64_t wrong = 0;     ///< of them, over their tolerance
+  WorstElement worst;
+  /// What else was wrong: "memory next to 'output' of rank 2 (launch 0) was overwritten".
+  std::vector<std::string> violations;
+
+  std::string output;               ///< the written argument's name
+  std::vector<std::int64_t> shape;  ///< its shape on each rank
+  BuffersOfRanks outputs;           ///< its content on each rank after the last launch
+
+  double setup_ms = 0;   ///< devices, heap, loading
+  double launch_ms = 0;  ///< from the first launch to the end of the last, waits of the host included
+  double verify_ms = 0;
+};
+
+/// Makes a World for the manifest's target and size, gives every rank its inputs, poisons the outputs, launches and
+/// verifies. Launches follow one another without the host waiting in between, a few at a time, so that one's end and
+/// the next one's start overlap as they do in real programs. Throws a sentence if an input has the wrong size or the
+/// kernel cannot be launched, times out or deadlocks; wrong results are reported, not thrown.
+RunReport run_kernel(const BuiltKernel& built, const RunOptions& options);
+
+}  // namespace iris

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "iris/device.hpp"
+
+namespace iris {
+
+struct WorldOptions {
+  int size = 1;
+  std::string target = "host";          ///< host, or any GPU target of this machine
+  std::size_t heap_bytes = 256u << 20;  ///< of each rank
+  std::uint64_t seed = 0;               ///< of the host's order of execution
+};
+
+class Context;
+
+/// Ranks as threads of this process, each with a device and a symmetric heap.
+class World {
+ public:
+  /// Throws a sentence if the devices are not there or the size is not 1…16.
+  explicit World(const WorldOptions& options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  int size() const;
+  const irisgen::Target& target() const;
+
+  /// Runs `body` once per rank, each on a thread of its own, and waits for all. If ranks throw, the others' collective
+  /// calls throw too (nobody hangs) and the first error is rethrown here, naming its rank.
+  void run(const std::function<void(Context&)>& body);
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// One rank of a World, as its thread sees it.
+class Context {
+ public:
+  int rank() const;
+  int num_ranks() const;
+  Device& device();
+
+  /// Bytes on the symmetric heap, 256-byte aligned, not cleared. Collective: every rank asks for the same size in the
+  /// same order, or every rank throws a sentence that tells who asked for what. Throws when the heap is full.
+  void* allocate(std::size_t bytes);
+  /// Local; the memory is reused once every rank has freed it and allocates again. Order must agree over ranks.
+  void free(void* memory);
+  /// Whether [memory, memory + bytes) lies on this rank's heap. False for an empty range outside it.
+  bool is_symmetric(const void* memory, std::size_t bytes) const;
+  /// The same object on another rank's heap, as addressable from here. Throws if `memory` is not on the heap.
+  void* on_rank(void* memory, int rank) const;
+  std::span<char* const> heap_bases() const;
+
+  /// Waits for this rank's work in the stream; throws the sentence of a wait that ran out of time, or of a deadlock.
+  void synchronize(Stream stream = nullptr);
+  /// synchronize(), then waits for every rank to arrive.
+  void barrier();
+
+  struct State;
+  explicit Context(State& state) : state_(state) {}
+  Context(const Context&) = delete;
+
+  State& state() { return state_; }
+
+ private:
+  State& state_;
+};
+
+}  // namespace iris

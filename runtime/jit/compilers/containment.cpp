@@ -1,0 +1,125 @@
+#include "runtime/jit/compilers/containment.hpp"
+
+#include <pthread.h>
+
+#include <array>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <vector>
+
+#include "iris/compiler.hpp"
+
+namespace iris {
+namespace {
+
+constexpr std::size_t stack_bytes = 64u << 20;
+constexpr std::size_t signal_stack_bytes = 64u << 10;
+constexpr std::array<int, 6> fatal_signals = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+
+/// Where a thread goes on after a crash.
+struct Recovery {
+  sigjmp_buf place;
+  volatile int signal = 0;
+};
+thread_local Recovery* recovery = nullptr;
+
+struct Installed {
+  std::mutex mutex;
+  int count = 0;
+  std::array<struct sigaction, fatal_signals.size()> previous = {};
+};
+
+Installed& installed() {
+  static Installed instance;
+  return instance;
+}
+
+void on_fatal_signal(int signal) {
+  if (Recovery* here = recovery) {
+    recovery = nullptr;
+    here->signal = signal;
+    siglongjmp(here->place, 1);
+  }
+  // Not ours: let it happen again, this time for whoever was there before.
+  for (std::size_t i = 0; i < fatal_signals.size(); ++i) {
+    if (fatal_signals[i] == signal) sigaction(signal, &installed().previous[i], nullptr);
+  }
+  raise(signal);
+}
+
+/// One call of Containment::run, on its thread.
+struct Call {
+  const std::function<void()>& work;
+  std::exception_ptr thrown = nullptr;
+  Recovery recovery = {};
+  std::vector<char> signal_stack = std::vector<char>(signal_stack_bytes);
+};
+
+void* run_call(void* pointer) {
+  Call& call = *static_cast<Call*>(pointer);
+  // A handler cannot run on a stack that has overflowed.
+  stack_t stack = {};
+  stack.ss_sp = call.signal_stack.data();
+  stack.ss_size = call.signal_stack.size();
+  sigaltstack(&stack, nullptr);
+  if (sigsetjmp(call.recovery.place, 1) != 0) return nullptr;
+  recovery = &call.recovery;
+  try {
+    call.work();
+  } catch (...) {
+    call.thrown = std::current_exception();
+  }
+  recovery = nullptr;
+  return nullptr;
+}
+
+void run_on_deep_stack(Call& call) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread = {};
+  const int error = pthread_create(&thread, &attributes, run_call, &call);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) throw std::system_error(error, std::generic_category(), "cannot start a thread for the compiler");
+  pthread_join(thread, nullptr);
+}
+
+}  // namespace
+
+SignalHandlers::SignalHandlers() {
+  Installed& state = installed();
+  const std::lock_guard lock(state.mutex);
+  if (state.count++ != 0) return;
+  struct sigaction action = {};
+  action.sa_handler = on_fatal_signal;
+  action.sa_flags = SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < fatal_signals.size(); ++i) sigaction(fatal_signals[i], &action, &state.previous[i]);
+}
+
+SignalHandlers::~SignalHandlers() {
+  Installed& state = installed();
+  const std::lock_guard lock(state.mutex);
+  if (--state.count != 0) return;
+  for (std::size_t i = 0; i < fatal_signals.size(); ++i) sigaction(fatal_signals[i], &state.previous[i], nullptr);
+}
+
+void Containment::run(const std::string& name, const std::function<void()>& work) const {
+  if (crashed_)
+    throw CompileError(name + ": error: " + library_ +
+                       " crashed earlier in this process and cannot be used again in it");
+  const SignalHandlers handlers;
+  Call call{work};
+  run_on_deep_stack(call);
+  if (call.recovery.signal != 0) {
+    crashed_ = true;
+    throw CompileError(name + ": error: the compiler crashed: " + library_ + ": " + strsignal(call.recovery.signal));
+  }
+  if (call.thrown != nullptr) std::rethrow_exception(call.thrown);
+}
+
+}  // namespace iris

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "runtime/jit/compilers/comgr.hpp"
+#include "runtime/jit/compilers/containment.hpp"
+#include "runtime/jit/compilers/rtc.hpp"
+#include "runtime/jit/compilers/table.hpp"
+#include "runtime/system/dynamic_library.hpp"
+
+namespace iris {
+namespace {
+
+std::vector<std::string> option_list(const irisgen::Target& target) {
+  return {"--offload-arch=" + std::string(target.name), "-std=c++20", "-O3", "-ffp-contract=off", "-w"};
+}
+
+class Hiprtc : public Compiler {
+ public:
+  Hiprtc(DynamicLibrary library, Comgr comgr)
+      : library_(std::move(library)), rtc_(library_, "hiprtc", "Code"), comgr_(std::move(comgr)) {
+    // hiprtc aborts the process when it is asked for a target that comgr does not list.
+    const auto listed = comgr_.targets();
+    for (const irisgen::Target& target : irisgen::targets()) {
+      if (std::ranges::find(listed, target.name) != listed.end()) targets_.emplace_back(target.name);
+    }
+  }
+
+  std::string_view name() const override { return "hiprtc"; }
+
+  // hiprtcVersion says 9.0 whatever the release; the files' names tell.
+  std::string version() const override { return library_.version() + " (comgr " + comgr_.version() + ")"; }
+
+  std::vector<std::string> files() const override { return {library_.path(), comgr_.path()}; }
+  std::vector<std::string> targets() const override { return targets_; }
+
+  std::string options(const irisgen::Target& target) const override { return one_line(option_list(target)); }
+
+  CodeObject compile(const CompileRequest& request) const override {
+    if (std::ranges::find(targets_, request.target->name) == targets_.end()) {
+      throw CompileError(request.name + ": error: hiprtc " + version() + " has no target '" +
+                         std::string(request.target->name) + "'");
+    }
+    const std::lock_guard lock(mutex_);
+    CodeObject code;
+    containment_.run(request.name, [&] { code.bytes = compile_to_bytes(request); });
+    code.target = request.target->name;
+    code.compiler = "hiprtc " + version();
+    code.resources = comgr_.resources(code.bytes, request.symbol);
+    return code;
+  }
+
+ private:
+  std::vector<std::byte> compile_to_bytes(const CompileRequest& request) const {
+    // hiprtc 5 gives the source a name of its own in messages.
+    const std::string source = "#line 1 \"" + request.name + "\"\n" + request.source;
+    Rtc::Built built = rtc_.compile(request.name, source, option_list(*request.target));
+    if (!built.ok) throw CompileError(built.log);
+    return std::move(built.code);
+  }
+
+  DynamicLibrary library_;
+  Rtc rtc_;
+  Comgr comgr_;
+  std::vector<std::string> targets_;
+  Containment containment_{"hiprtc"};
+  mutable std::mutex mutex_;  // hiprtc's own state is global
+};
+
+DynamicLibrary open_library() {
+  // ROCm 6 and later have a library of its own; before, hiprtc is part of the HIP runtime.
+  const std::vector<std::string> names = {
+      "libhiprtc.so.7",   "libhiprtc.so.6",   "libhiprtc.so",     "/opt/rocm/lib/libhiprtc.so",
+      "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"};
+  return DynamicLibrary::open_first(names);
+}
+
+}  // namespace
+
+FoundCompiler find_hiprtc() {
+  try {
+    return std::make_shared<const Hiprtc>(open_library(), Comgr());
+  } catch (const std::runtime_error& error) {
+    return MissingCompiler{"hiprtc", error.what(),
+                           "install hiprtc and comgr from AMD's ROCm repository, or Debian's libamdhip64-5 and "
+                           "libhiprtc-builtins5; clang does AMD targets without them"};
+  }
+}
+
+}  // namespace iris

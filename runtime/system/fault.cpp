@@ -1,0 +1,47 @@
+#include "runtime/system/fault.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace iris {
+
+std::string_view describe(device::Wait wait) {
+  switch (wait) {
+    case device::Wait::entry:
+      return "to enter the collective";
+    case device::Wait::arrival:
+      return "to deliver its contribution";
+    case device::Wait::exit:
+      return "to finish its reads and writes";
+    case device::Wait::step:
+      return "to send the next piece";
+    case device::Wait::none:
+      break;
+  }
+  return "to signal";
+}
+
+std::string describe_duration(std::uint64_t nanoseconds) {
+  struct Unit {
+    double nanoseconds;
+    const char* name;
+  };
+  constexpr std::array<Unit, 4> units{{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  const auto value = static_cast<double>(nanoseconds);
+  for (const Unit& unit : units) {
+    if (value < unit.nanoseconds) continue;
+    std::array<char, 48> text{};
+    std::snprintf(text.data(), text.size(), "%.4g %s", value / unit.nanoseconds, unit.name);
+    return text.data();
+  }
+  return "0 ns";
+}
+
+std::string describe(const device::Fault& fault, std::string_view kernel, std::uint64_t timeout_ns) {
+  return std::string(kernel) + ": rank " + std::to_string(fault.rank) + ", block " + std::to_string(fault.block) +
+         " waited " + describe_duration(timeout_ns) + " for rank " + std::to_string(fault.peer) + " " +
+         std::string(describe(fault.wait)) + "; expected step " + std::to_string(fault.expected) + ", saw " +
+         std::to_string(fault.seen);
+}
+
+}  // namespace iris

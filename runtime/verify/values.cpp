@@ -1,0 +1,175 @@
+#include "iris/values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace iris {
+
+namespace {
+
+using irisgen::Dtype;
+
+/// A 16-bit float format: how many bits of the fraction are stored, and the exponents that it has.
+struct HalfFormat {
+  int fraction_bits;
+  int min_exponent;  ///< of the smallest normal number
+  int max_exponent;  ///< of the largest finite number
+  int bias() const { return max_exponent; }
+  std::uint16_t infinity() const { return static_cast<std::uint16_t>((2 * bias() + 1) << fraction_bits); }
+};
+
+constexpr HalfFormat f16_format{.fraction_bits = 10, .min_exponent = -14, .max_exponent = 15};
+constexpr HalfFormat bf16_format{.fraction_bits = 7, .min_exponent = -126, .max_exponent = 127};
+
+/// Rounds to nearest even by way of exact float64 arithmetic: scaled so that one unit is the format's last place, the
+/// value is rounded by nearbyint (whose mode is the default one), and the integer that results is the pattern.
+std::uint16_t encode(double value, const HalfFormat& format) {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double magnitude = std::fabs(value);
+  if (std::isnan(value)) {
+    return static_cast<std::uint16_t>(sign | format.infinity() | 1u << (format.fraction_bits - 1));
+  }
+  if (std::isinf(value)) return static_cast<std::uint16_t>(sign | format.infinity());
+  if (magnitude == 0) return sign;
+  const int exponent = std::max(std::ilogb(magnitude), format.min_exponent);
+  if (exponent > format.max_exponent) return static_cast<std::uint16_t>(sign | format.infinity());
+  const auto places =
+      static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent)));
+  // A carry out of the fraction moves on into the exponent, up to infinity, as it must. A subnormal has no hidden bit.
+  const auto biased = static_cast<std::uint32_t>(exponent - format.min_exponent);
+  return static_cast<std::uint16_t>(sign | ((biased << format.fraction_bits) + places));
+}
+
+double decode(std::uint16_t bits, const HalfFormat& format) {
+  const int fraction_mask = (1 << format.fraction_bits) - 1;
+  const int fraction = bits & fraction_mask;
+  const int biased = (bits & 0x7fff) >> format.fraction_bits;
+  const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
+  if (biased == 2 * format.bias() + 1) {
+    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+  }
+  if (biased == 0) return sign * std::ldexp(fraction, format.min_exponent - format.fraction_bits);
+  return sign * std::ldexp(fraction + fraction_mask + 1, biased - format.bias() - format.fraction_bits);
+}
+
+/// The integer that has the value's last 32 bits.
+std::int32_t wrap(double value) {
+  if (!std::isfinite(value)) throw std::invalid_argument("i32 has no infinity and no NaN");
+  double rest = std::fmod(std::trunc(value), 0x1p32);
+  if (rest < 0) rest += 0x1p32;
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(rest));
+}
+
+/// Calls `use` with functions that turn a double into the dtype's storage type and back.
+template <typename Use>
+auto with_dtype(Dtype dtype, Use use) {
+  switch (dtype) {
+    case Dtype::f64:
+      return use([](double value) { return value; }, [](double stored) { return stored; });
+    case Dtype::f32:
+      return use([](double value) { return static_cast<float>(value); }, [](float stored) { return double{stored}; });
+    case Dtype::f16:
+      return use([](double value) { return encode(value, f16_format); },
+                 [](std::uint16_t stored) { return decode(stored, f16_format); });
+    case Dtype::bf16:
+      return use([](double value) { return encode(value, bf16_format); },
+                 [](std::uint16_t stored) { return decode(stored, bf16_format); });
+    case Dtype::i32:
+      break;
+  }
+  return use(wrap, [](std::int32_t stored) { return static_cast<double>(stored); });
+}
+
+struct Deviation {
+  double error;
+  bool wrong;
+  double severity;
+};
+
+Deviation deviation(double actual, double expected, double tolerance, Dtype dtype) {
+  if (std::isnan(actual) || std::isnan(expected)) {
+    const bool wrong = std::isnan(actual) != std::isnan(expected);
+    return {.error = wrong ? std::numeric_limits<double>::quiet_NaN() : 0,
+            .wrong = wrong,
+            .severity = wrong ? std::numeric_limits<double>::infinity() : 0};
+  }
+  if (actual == expected) return {.error = 0, .wrong = false, .severity = 0};
+  const double outermost = expected + std::copysign(tolerance, actual);
+  if (std::isinf(actual) && !std::isinf(expected) && round_to(outermost, dtype) == actual) {
+    return {.error = 0, .wrong = false, .severity = 0};
+  }
+  const double error = std::fabs(actual - expected);
+  const bool wrong = !(error <= tolerance);
+  return {.error = error,
+          .wrong = wrong,
+          .severity = tolerance > 0 ? error / tolerance : std::numeric_limits<double>::infinity()};
+}
+
+}  // namespace
+
+std::vector<std::byte> to_bytes(std::span<const double> values, Dtype dtype) {
+  return with_dtype(dtype, [&](auto store, auto) {
+    using Stored = decltype(store(0.0));
+    std::vector<std::byte> bytes(values.size() * sizeof(Stored));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Stored stored = store(values[i]);
+      std::memcpy(bytes.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+    }
+    return bytes;
+  });
+}
+
+irisgen::Values to_values(std::span<const std::byte> bytes, Dtype dtype) {
+  return with_dtype(dtype, [&](auto store, auto load) {
+    using Stored = decltype(store(0.0));
+    if (bytes.size() % sizeof(Stored) != 0) {
+      throw std::invalid_argument(std::to_string(bytes.size()) + " bytes are no whole number of " +
+                                  std::string(irisgen::to_string(dtype)) + " elements");
+    }
+    irisgen::Values values(bytes.size() / sizeof(Stored));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Stored stored;
+      std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+      values[i] = load(stored);
+    }
+    return values;
+  });
+}
+
+double round_to(double value, Dtype dtype) {
+  return with_dtype(dtype, [&](auto store, auto load) -> double { return load(store(value)); });
+}
+
+unsigned char poison_byte(Dtype dtype) {
+  return dtype == Dtype::i32 ? 0xa5 : 0xff;
+}
+
+Comparison compare(std::span<const std::byte> actual, Dtype dtype, const irisgen::Expectation& expected) {
+  const irisgen::Values values = to_values(actual, dtype);
+  if (values.size() != expected.value.size() || values.size() != expected.tolerance.size()) {
+    throw std::invalid_argument("a buffer of " + std::to_string(values.size()) + " elements is compared with " +
+                                std::to_string(expected.value.size()) + " expected values");
+  }
+  Comparison result;
+  double worst = -1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Deviation found = deviation(values[i], expected.value[i], expected.tolerance[i], dtype);
+    if (found.wrong) ++result.wrong;
+    if (found.severity <= worst) continue;
+    worst = found.severity;
+    result.index = static_cast<std::int64_t>(i);
+    result.actual = values[i];
+    result.expected = expected.value[i];
+    result.error = found.error;
+    result.tolerance = expected.tolerance[i];
+    result.severity = found.severity;
+  }
+  return result;
+}
+
+}  // namespace iris

@@ -1,0 +1,140 @@
+#include "runtime/world/context.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/system/fault.hpp"
+
+namespace iris {
+
+namespace {
+
+std::string describe_holdings(const Heap& heap) {
+  return "holds " + std::to_string(heap.allocations()) + " allocations of " + std::to_string(heap.allocated_bytes()) +
+         " bytes together";
+}
+
+std::string describe_full(const Heap& heap, const std::string& call) {
+  return call + " does not fit on the symmetric heap: of " + std::to_string(heap.size()) + " bytes on each rank, " +
+         std::to_string(heap.free_bytes()) + " are free, " + std::to_string(heap.largest_free()) +
+         " of them in one piece; raise WorldOptions::heap_bytes or free something";
+}
+
+/// Takes note of a fault that the ledger's kernel has written. True if there is one that has not been noted before.
+bool note_fault(LaunchLedger& ledger) {
+  if (!ledger.failure.empty() || __atomic_load_n(&ledger.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
+  ledger.failure = describe(*ledger.fault, ledger.kernel, ledger.timeout_ns);
+  return true;
+}
+
+}  // namespace
+
+void* Context::State::allocate(std::size_t bytes, const std::string& call) {
+  rendezvous.meet(rank, {.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
+  const auto offset = heap.allocate(bytes);
+  if (!offset.has_value()) throw std::runtime_error(describe_full(heap, call));
+  return bases[static_cast<std::size_t>(rank)] + *offset;
+}
+
+void Context::State::free(void* memory) {
+  if (memory == nullptr) return;
+  const char* base = bases[static_cast<std::size_t>(rank)];
+  const bool freed = on_heap(memory, 1) && heap.free(static_cast<std::size_t>(static_cast<char*>(memory) - base));
+  if (!freed) {
+    throw std::runtime_error("rank " + std::to_string(rank) +
+                             " frees memory that allocate() did not return, or that is free already");
+  }
+}
+
+bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bases[static_cast<std::size_t>(rank)]);
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  return first >= begin && first - begin <= heap.size() && bytes <= heap.size() - (first - begin) &&
+         (bytes > 0 || first - begin < heap.size());
+}
+
+void Context::State::synchronize(Stream stream) {
+  if (deferred != nullptr) std::rethrow_exception(std::exchange(deferred, nullptr));
+  try {
+    device.synchronize(stream);
+  } catch (const std::exception& error) {
+    // The device does not say whose launch it was, so none that was under way can be trusted.
+    for (LaunchLedger* ledger : ledgers) {
+      if (ledger->in_flight.has_value() && ledger->failure.empty()) ledger->failure = error.what();
+      ledger->in_flight.reset();
+    }
+    throw;
+  }
+  const LaunchLedger* failed = nullptr;
+  for (LaunchLedger* ledger : ledgers) {
+    if (ledger->in_flight == stream) ledger->in_flight.reset();
+    if (note_fault(*ledger) && failed == nullptr) failed = ledger;
+  }
+  if (failed != nullptr) throw std::runtime_error(failed->failure);
+}
+
+void Context::State::meet(const std::string& call) {
+  rendezvous.meet(rank, {.call = call, .state = {}});
+}
+
+void Context::State::finish() {
+  synchronize(nullptr);
+  for (const LaunchLedger* ledger : ledgers) {
+    if (ledger->in_flight.has_value()) synchronize(*ledger->in_flight);
+  }
+}
+
+int Context::rank() const {
+  return state_.rank;
+}
+
+int Context::num_ranks() const {
+  return static_cast<int>(state_.bases.size());
+}
+
+Device& Context::device() {
+  return state_.device;
+}
+
+void* Context::allocate(std::size_t bytes) {
+  return state_.allocate(bytes, "allocate(" + std::to_string(bytes) + " bytes)");
+}
+
+void Context::free(void* memory) {
+  state_.free(memory);
+}
+
+bool Context::is_symmetric(const void* memory, std::size_t bytes) const {
+  return state_.on_heap(memory, bytes);
+}
+
+void* Context::on_rank(void* memory, int rank) const {
+  if (rank < 0 || rank >= num_ranks()) {
+    throw std::runtime_error("there is no rank " + std::to_string(rank) + " in a world of " +
+                             std::to_string(num_ranks()));
+  }
+  if (!state_.on_heap(memory, 0)) {
+    throw std::runtime_error("rank " + std::to_string(state_.rank) +
+                             " asks where memory lies on another rank that is not on the symmetric heap; take it from "
+                             "allocate()");
+  }
+  return static_cast<char*>(memory) - state_.bases[static_cast<std::size_t>(state_.rank)] +
+         state_.bases[static_cast<std::size_t>(rank)];
+}
+
+std::span<char* const> Context::heap_bases() const {
+  return state_.bases;
+}
+
+void Context::synchronize(Stream stream) {
+  state_.synchronize(stream);
+}
+
+void Context::barrier() {
+  state_.synchronize(nullptr);
+  state_.meet("barrier()");
+}
+
+}  // namespace iris

@@ -1,0 +1,66 @@
+#include "runtime/world/heap.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+
+namespace iris {
+
+namespace {
+
+/// A hash of one allocation; the digest is their exclusive or, so that order does not matter.
+std::uint64_t hash_of(std::size_t offset, std::size_t length) {
+  std::uint64_t bits = offset * 0x9e3779b97f4a7c15u + length;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+}  // namespace
+
+Heap::Heap(std::size_t bytes) : size_(bytes / alignment * alignment) {
+  if (size_ > 0) free_.emplace(0, size_);
+}
+
+std::optional<std::size_t> Heap::allocate(std::size_t bytes) {
+  if (bytes > size_) return std::nullopt;
+  const std::size_t length = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  const auto piece = std::ranges::find_if(free_, [&](const auto& candidate) { return candidate.second >= length; });
+  if (piece == free_.end()) return std::nullopt;
+  const auto [offset, available] = *piece;
+  free_.erase(piece);
+  if (available > length) free_.emplace(offset + length, available - length);
+  allocated_.emplace(offset, length);
+  allocated_bytes_ += length;
+  digest_ ^= hash_of(offset, length);
+  return offset;
+}
+
+bool Heap::free(std::size_t offset) {
+  const auto found = allocated_.find(offset);
+  if (found == allocated_.end()) return false;
+  const std::size_t length = found->second;
+  allocated_.erase(found);
+  allocated_bytes_ -= length;
+  digest_ ^= hash_of(offset, length);
+
+  auto piece = free_.emplace(offset, length).first;
+  if (const auto next = std::next(piece); next != free_.end() && piece->first + piece->second == next->first) {
+    piece->second += next->second;
+    free_.erase(next);
+  }
+  if (piece != free_.begin()) {
+    const auto previous = std::prev(piece);
+    if (previous->first + previous->second == piece->first) {
+      previous->second += piece->second;
+      free_.erase(piece);
+    }
+  }
+  return true;
+}
+
+std::size_t Heap::largest_free() const {
+  return free_.empty() ? 0 : std::ranges::max(free_ | std::views::values);
+}
+
+}  // namespace iris
