@@ -1,13 +1,15 @@
-# irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name])
+# irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name] [NAMESPACE app::kernels]
+#                  [LICENSE "SPDX-License-Identifier: MIT"])
 #
-# At build time: writes the source, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
+# At build time: writes the sources, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
 # compiles them for the TARGETS (default: host) and builds the code into `app`, which may include "NAME.hpp" and is
 # linked with irisgen::runtime. Made again when a specification or irisgen itself (with its templates and device
-# headers) changes. COMPILER names one of `irisgen doctor`'s, where several can do a target.
+# headers) changes. COMPILER names one of `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers'
+# (default: irisgen_kernels); LICENSE is the first line of every file that is written, as a comment.
 #
 # `app` must have been added in the same directory; sources may be added to it later.
 function(irisgen_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER" "SPECS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE" "SPECS;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "irisgen_generate: unexpected ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -26,6 +28,13 @@ function(irisgen_generate)
   if(arg_COMPILER)
     set(compiler "--compiler=${arg_COMPILER}")
   endif()
+  set(launchers "")
+  if(arg_NAMESPACE)
+    list(APPEND launchers "--namespace=${arg_NAMESPACE}")
+  endif()
+  if(arg_LICENSE)
+    list(APPEND launchers "--license=${arg_LICENSE}")
+  endif()
   # The program embeds templates and device headers; the Clang library is loaded by it, so CMake cannot know.
   set(tools irisgen::irisgen $<TARGET_FILE:irisgen::irisgen>)
   if(TARGET irisgen_clang)
@@ -42,9 +51,9 @@ function(irisgen_generate)
     endif()
     add_custom_command(
       OUTPUT "${embedding}"
-      COMMAND irisgen::irisgen generate "${spec}" ${targets} -o "${folder}" --quiet
-      COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} -o "${folder}" --embed "${embedding}"
-              --depfile "${embedding}.d" --quiet
+      COMMAND irisgen::irisgen generate "${spec}" ${targets} ${launchers} -o "${folder}" --quiet
+      COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} ${launchers} -o "${folder}"
+              --embed "${embedding}" --depfile "${embedding}.d" --quiet
       DEPENDS "${spec}" ${tools}
       DEPFILE "${embedding}.d"
       COMMENT "Generating the kernels of ${stem}"

@@ -1,16 +1,21 @@
-# Installation: libraries, headers, the program, and the CMake package `irisgen` with irisgen::runtime,
-# irisgen::generator and irisgen_generate().
+# Installation: libraries, headers, the program, and the CMake package `irisgen` with irisgen::runtime (launching) and
+# irisgen_generate(); its component `jit` brings irisgen::jit (compiling at run time), irisgen::verify (running and
+# measuring) and irisgen::generator.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/irisgen")
 
-set_target_properties(irisgen_generator PROPERTIES EXPORT_NAME generator)
-set_target_properties(irisgen_runtime PROPERTIES EXPORT_NAME runtime)
 if(IRISGEN_HOST)  # found again by irisgen-config.cmake; in the build tree it is known in runtime/host only
-  set_property(TARGET irisgen_runtime APPEND PROPERTY
+  set_property(TARGET irisgen_devices APPEND PROPERTY
     INTERFACE_LINK_LIBRARIES $<INSTALL_INTERFACE:$<LINK_ONLY:Boost::context>>)
 endif()
-install(TARGETS irisgen_generator irisgen_runtime irisgen EXPORT irisgen)
+# Two exports, so that a program which only launches needs nothing that descriptions take to read.
+install(
+  TARGETS irisgen_manifest irisgen_system irisgen_devices irisgen_world irisgen_launch irisgen_runtime irisgen
+  EXPORT irisgen_runtime)
+install(
+  TARGETS irisgen_language irisgen_plan irisgen_emit irisgen_generator irisgen_jit irisgen_verify
+  EXPORT irisgen_jit)
 if(TARGET irisgen_clang)
   install(TARGETS irisgen_clang LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/irisgen")
 endif()
@@ -20,7 +25,8 @@ foreach(part IN ITEMS device generator runtime)
   install(DIRECTORY ${part}/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endforeach()
 
-install(EXPORT irisgen NAMESPACE irisgen:: FILE irisgen-targets.cmake DESTINATION "${package_dir}")
+install(EXPORT irisgen_runtime NAMESPACE irisgen:: FILE irisgen-runtime.cmake DESTINATION "${package_dir}")
+install(EXPORT irisgen_jit NAMESPACE irisgen:: FILE irisgen-jit.cmake DESTINATION "${package_dir}")
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/irisgen-config.cmake.in" "${PROJECT_BINARY_DIR}/irisgen-config.cmake"
   INSTALL_DESTINATION "${package_dir}")

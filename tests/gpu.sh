@@ -1,7 +1,7 @@
 #!/bin/bash
 # The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
 # program and the GPU tests in a temporary folder, then runs the matrix, both examples, the measurements and, where
-# compute-sanitizer is installed, memcheck on one kernel of each pattern.
+# compute-sanitizer is installed, memcheck on one kernel of each variant.
 #
 #   tests/gpu.sh OUT_DIR [STEP…]     steps: tables examples matrix bench memcheck; all unless some are named
 #
@@ -44,34 +44,22 @@ step() {
   return "$status"
 }
 
-# spec WORLD: one kernel of each pattern, and of each variant of all_reduce, small enough for memcheck.
-spec() {
+# kernels WORLD DTYPE COLLECTIVE_SHAPE MATMUL_SHAPE: a specification of one kernel of each variant.
+kernels() {
   echo "irisgen: 1"
+  echo "defaults: {world: $1, dtype: $2}"
   echo "kernels:"
-  for variant in one_shot two_shot ring; do
-    echo "  - {name: all_reduce_$variant, pattern: all_reduce, variant: $variant, dtype: f32, world: $1, shape: {n: 8191}}"
-  done
-  for pattern in all_gather reduce_scatter all_to_all broadcast; do
-    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {n: 8191}}"
-  done
-  for pattern in all_gather_matmul matmul_reduce_scatter; do
-    echo "  - {name: $pattern, pattern: $pattern, dtype: f16, world: $1, shape: {m: $((37 * $1)), n: 45, k: 53}}"
-  done
-}
-
-# bench_spec WORLD: what is measured; bench sweeps the collectives' sizes and takes the fused kernels at their shape.
-bench_spec() {
-  echo "irisgen: 1"
-  echo "kernels:"
-  for variant in one_shot two_shot ring; do
-    echo "  - {name: all_reduce_$variant, pattern: all_reduce, variant: $variant, dtype: bf16, world: $1, shape: {n: dynamic}}"
-  done
-  for pattern in all_gather reduce_scatter all_to_all broadcast; do
-    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {n: dynamic}}"
-  done
-  for pattern in all_gather_matmul matmul_reduce_scatter; do
-    echo "  - {name: $pattern, pattern: $pattern, dtype: bf16, world: $1, shape: {m: 4096, n: 1024, k: 1024}}"
-  done
+  local pattern variant
+  while read -r pattern variant; do
+    local shape=$3
+    [[ $pattern == *matmul* ]] && shape=$4
+    echo "  - {name: ${pattern}_$variant, pattern: $pattern, variant: $variant, shape: {$shape}}"
+  done < <("$irisgen" list --json | python3 -c '
+import json, sys
+for pattern in json.load(sys.stdin)["patterns"]:
+    for variant in pattern["variants"]:
+        print(pattern["name"], variant["name"])')
+  echo "  - {name: all_gather_columns, pattern: all_gather, shard: n, shape: {$3}}"
 }
 
 names_of() { sed -n 's/.*{name: \([a-z_]*\),.*/\1/p' "$1"; }
@@ -121,8 +109,10 @@ print(len(gpus), gpus[0]["target"] if gpus else "none")')
 export target
 [ "${gpus:-0}" -ge 1 ] || { say "FAILED  no GPU: see doctor.log"; cat "$out/doctor.log"; exit 1; }
 say "        $gpus GPUs of target $target"
-spec "$gpus" >"$work/spec.yaml"
-bench_spec "$gpus" >"$work/bench.yaml"
+kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: 45, k: 53" >"$work/spec.yaml"  # small enough for memcheck
+# bench sweeps the sizes of collectives and takes matmuls at their shape.
+kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" >"$work/bench.yaml"
+echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
 for test in $tables; do step tables 20 "$test"; done
 step examples 40 bash -c run_examples

@@ -12,6 +12,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "irisgen/pattern.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -51,8 +52,8 @@ const Target& bench_target(const std::string& name) {
 
 /// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
 std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::string& text) {
-  const bool fused = kernel.pattern->extents.find('k') != std::string_view::npos;
-  if (text.empty() && fused) return {};
+  const bool has_one_size = pattern_of(kernel.problem).bus != nullptr;
+  if (text.empty() && !has_one_size) return {};
   try {
     return iris::parse_sizes(text.empty() ? "4K:64M" : text);
   } catch (const std::invalid_argument& error) {
@@ -63,14 +64,14 @@ std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::strin
 Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchReport& report) {
   Json points = Json::array();
   for (const iris::BenchPoint& point : report.points) {
-    points.push_back({{"m", point.extents.m},
-                      {"n", point.extents.n},
-                      {"k", point.extents.k},
+    Json extents = Json::object();
+    for (const auto& [name, value] : point.extents) extents[name] = value;
+    points.push_back({{"extents", std::move(extents)},
                       {"bytes", point.bytes},
                       {"variant", point.variant},
-                      {"blocks", point.blocks},
-                      {"threads", point.threads},
+                      {"grids", point.grids},
                       {"time_us", point.time_us},
+                      {"predicted_us", point.predicted_us},
                       {"fastest_us", point.fastest_us},
                       {"slowest_us", point.slowest_us},
                       {"algorithm_gbs", point.algorithm_gbs},
@@ -79,8 +80,8 @@ Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchRe
                       {"tflops", point.tflops}});
   }
   return {{"kernel", kernel.name},
-          {"pattern", kernel.pattern->name},
-          {"dtype", to_string(kernel.dtype)},
+          {"pattern", kernel.problem.pattern},
+          {"dtype", to_string(kernel.problem.dtype)},
           {"target", target.name},
           {"device", report.device},
           {"world", report.world},
@@ -94,37 +95,43 @@ std::string number(double value) {
   return text;
 }
 
+/// "4096x1024x1024"
+std::string shape_of(const iris::Extents& extents) {
+  std::vector<std::string> lengths;
+  for (const auto& [name, value] : extents) lengths.push_back(std::to_string(value));
+  return join(lengths, "x");
+}
+
 void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
-  std::cout << heading(kernel.name) << ": " << kernel.pattern->name << " of " << to_string(kernel.dtype) << ", "
-            << report.world << " ranks on " << report.device << '\n';
+  std::cout << heading(kernel.name) << ": " << kernel.problem.pattern << " of " << to_string(kernel.problem.dtype)
+            << ", " << report.world << " ranks on " << report.device << '\n';
   if (report.ranks_per_device > 1) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }
-  Table table({"size", "variant", "blocks x threads", "median us", "fastest", "slowest", "bus GB/s", "TFLOP/s"});
+  Table table(
+      {"size", "variant", "blocks x threads", "median us", "fastest", "slowest", "predicted", "bus GB/s", "TFLOP/s"});
   for (const iris::BenchPoint& point : report.points) {
-    const std::string size = point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes))
-                                             : std::to_string(point.extents.m) + "x" + std::to_string(point.extents.n) +
-                                                   "x" + std::to_string(point.extents.k);
-    table.add({size, point.variant, std::to_string(point.blocks) + " x " + std::to_string(point.threads),
-               number(point.time_us), number(point.fastest_us), number(point.slowest_us),
-               point.bytes > 0 ? number(point.bus_gbs) : "-", point.tflops > 0 ? number(point.tflops) : "-"});
+    table.add({point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes)) : shape_of(point.extents), point.variant,
+               point.grids, number(point.time_us), number(point.fastest_us), number(point.slowest_us),
+               number(point.predicted_us), point.bytes > 0 ? number(point.bus_gbs) : "-",
+               point.tflops > 0 ? number(point.tflops) : "-"});
   }
   table.print(std::cout);
 }
 
 ExitCode bench(const BenchCommand& command) {
-  const Spec spec = select(load_spec(command.spec), command.kernel, command.world);
+  const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = bench_target(command.target);
   Json all = Json::array();
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
-      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes), .seed = command.seed};
+      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes), .seed = command.seed, .compiler = {}};
       options.progress = [&](int done, int total) {
         progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
       };
-      const iris::BenchReport report = iris::bench_kernel(kernel, world, target, options);
+      const iris::BenchReport report = iris::bench_operation(kernel, world, target, options);
       progress.clear();
       command.json ? all.push_back(to_json(kernel, target, report)) : print_table(kernel, report);
     }
@@ -139,7 +146,7 @@ void add_bench(CLI::App& program, Action& action) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* app = program.add_subcommand("bench", "Measure kernels on this machine's GPUs");
   app->footer(footer);
-  app->add_option("SPEC", command->spec, "Specification, YAML or JSON")->required();
+  app->add_option("SPEC", command->spec, spec_help)->required();
   app->add_option("--target", command->target, "GPU target (default: that of the first GPU)");
   app->add_option("--sizes", command->sizes,
                   "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
-#include "irisgen/generate.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -23,56 +24,106 @@ struct CheckOptions {
   bool json = false;
 };
 
-constexpr const char* footer = R"(All errors of a file are shown at once, each with its place.
+constexpr const char* footer =
+    R"(All errors of a file are shown at once, each with its place. Every kernel is planned for the targets named, or for all
+of them: what some targets cannot do is then a note, and what none can an error.
 
 Examples:
   irisgen check spec.yaml
   irisgen check kernels/*.yaml --target gfx942 --target sm_90a
-  irisgen check spec.yaml --json | jq '.[].errors')";
+  generate-spec | irisgen check -
+  irisgen check spec.yaml --json | jq '.[].targets.gfx942.errors')";
 
-/// Reads the specification and, for each target asked for, plans all its kernels. Returns the number of kernels.
-std::size_t check_spec(const std::string& path, const std::vector<const Target*>& targets) {
-  const Spec spec = load_spec(path);
-  plan_all(spec, targets);
+/// What one file came to.
+struct Outcome {
+  Report report;
   std::size_t kernels = 0;
-  for (const KernelSpec& kernel : spec.kernels) kernels += kernel.worlds.size();
-  return kernels;
+  std::vector<Refusal> refusals = {};
+};
+
+/// Reads the specification and plans all its kernels that are right.
+Outcome check_spec(const std::string& path, const std::vector<const Target*>& targets, bool all_targets) {
+  const std::string text = read_text(path);
+  Outcome outcome{.report = Report(display_name(path), text)};
+  const Spec spec = parse_spec(display_name(path), text, {}, outcome.report);
+  for (const KernelSpec& kernel : spec.kernels) outcome.kernels += kernel.worlds.size();
+  plan_all(spec, targets, {}, outcome.refusals);
+  for (const Refusal& refusal : outcome.refusals) {
+    const bool wrong = refusal.everywhere || !all_targets;
+    if (wrong) {
+      outcome.report.error(refusal.diagnostic.where, refusal.message());
+    } else {
+      outcome.report.note(refusal.diagnostic.where, refusal.message());
+    }
+  }
+  return outcome;
 }
 
-Json json_of(const Report& report) {
-  Json errors = Json::array();
-  for (const Diagnostic* error : report.by_place()) {
-    errors.push_back({{"line", error->where.line}, {"column", error->where.column}, {"message", error->message}});
+Json json_of(const Diagnostic& diagnostic, const std::string& message) {
+  return {{"line", diagnostic.where.line}, {"column", diagnostic.where.column}, {"message", message}};
+}
+
+Json json_of(const Report& report, Severity severity) {
+  Json list = Json::array();
+  for (const Diagnostic* diagnostic : report.by_place()) {
+    if (diagnostic->severity == severity) list.push_back(json_of(*diagnostic, diagnostic->message));
   }
-  return errors;
+  return list;
+}
+
+/// What each target says of the kernels that are right by the language.
+Json json_of(const std::vector<Refusal>& refusals, const std::vector<const Target*>& targets) {
+  Json verdicts = Json::object();
+  for (const Target* target : targets) {
+    Json errors = Json::array();
+    for (const Refusal& refusal : refusals) {
+      const bool concerned = std::ranges::find(refusal.targets, target) != refusal.targets.end();
+      if (concerned) errors.push_back(json_of(refusal.diagnostic, refusal.diagnostic.message));
+    }
+    verdicts[std::string(target->name)] = {{"ok", errors.empty()}, {"errors", std::move(errors)}};
+  }
+  return verdicts;
+}
+
+Json json_of(const std::string& path, const Outcome& outcome, const std::vector<const Target*>& targets) {
+  return {{"file", display_name(path)},
+          {"ok", outcome.report.ok()},
+          {"kernels", outcome.kernels},
+          {"errors", json_of(outcome.report, Severity::error)},
+          {"notes", json_of(outcome.report, Severity::note)},
+          {"targets", json_of(outcome.refusals, targets)}};
+}
+
+void print(const std::string& path, const Outcome& outcome) {
+  if (outcome.report.ok()) {
+    std::cout << display_name(path) << ": ok, " << outcome.kernels
+              << (outcome.kernels == 1 ? " kernel\n" : " kernels\n");
+  }
+  const std::string rendered = outcome.report.render(color_wanted(STDERR_FILENO));
+  if (!rendered.empty()) std::cerr << rendered << '\n';
 }
 
 ExitCode check(const CheckOptions& options) {
-  const auto targets = options.targets.empty() ? std::vector<const Target*>{} : targets_named(options.targets);
+  const auto targets = targets_named(options.targets);
   ExitCode code = ok;
   Json results = Json::array();
   for (const std::string& path : options.specs) {
-    Json result = {{"file", path}, {"ok", true}, {"kernels", 0}, {"errors", Json::array()}};
     try {
-      const std::size_t kernels = check_spec(path, targets);
-      result["kernels"] = kernels;
-      if (!options.json) std::cout << path << ": ok, " << kernels << (kernels == 1 ? " kernel\n" : " kernels\n");
-    } catch (const SpecError& error) {
+      const Outcome outcome = check_spec(path, targets, options.targets.empty());
+      if (!outcome.report.ok()) code = bad_usage;
+      options.json ? results.push_back(json_of(path, outcome, targets)) : print(path, outcome);
+    } catch (const std::runtime_error& error) {  // a file that cannot be read; the others are checked all the same
       code = bad_usage;
-      result["ok"] = false;
-      result["errors"] = json_of(error.report());
-      if (!options.json) std::cerr << error.report().render(color_wanted(STDERR_FILENO)) << '\n';
-    } catch (const UsageError& error) {  // a file that cannot be read; the others are checked all the same
-      code = bad_usage;
-      result["ok"] = false;
-      result["errors"].push_back({{"line", 0}, {"column", 0}, {"message", error.what()}});
-      if (!options.json) std::cerr << "irisgen: error: " << error.what() << '\n';
+      const Json errors = Json::array({{{"line", 0}, {"column", 0}, {"message", error.what()}}});
+      if (options.json) {
+        results.push_back(
+            {{"file", path}, {"ok", false}, {"kernels", 0}, {"errors", errors}, {"notes", Json::array()}});
+      } else {
+        std::cerr << "irisgen: error: " << error.what() << '\n';
+      }
     }
-    results.push_back(std::move(result));
   }
-  if (options.json) {
-    std::cout << results.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  }
+  if (options.json) std::cout << results.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   return code;
 }
 
@@ -82,8 +133,8 @@ void add_check(CLI::App& program, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand("check", "Check specifications: syntax, schema and typed rules");
   command->footer(footer);
-  command->add_option("SPEC", options->specs, "Specifications, YAML or JSON")->required();
-  command->add_option("--target", options->targets, "Also plan every kernel for this target (repeatable)")
+  command->add_option("SPEC", options->specs, "Specifications, YAML or JSON; - for standard input")->required();
+  command->add_option("--target", options->targets, "Plan every kernel for this target (repeatable; default: all)")
       ->allow_extra_args(false);
   command->add_flag("--json", options->json, "Print the outcome of each file as JSON");
   command->callback([options, &action] { action = [options] { return check(*options); }; });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/cli/files.hpp"
+#include "generator/cli/launcher_options.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -29,13 +30,14 @@ struct CompileOptions {
   std::vector<std::string> targets;
   std::string compiler;
   fs::path embed;
+  LauncherOptions launcher;
   fs::path depfile;
   bool quiet = false;
   bool json = false;
 };
 
 constexpr const char* footer =
-    R"(Writes NAME.wWORLD.TARGET.hsaco (AMD), .cubin (NVIDIA) or .so (host) and reports what each kernel takes of a compute
+    R"(Writes NAME.wWORLD.TARGET.hsaco (AMD), .cubin (NVIDIA) or .so (host), for each part of an operation, and reports what each kernel takes of a compute
 unit: registers per thread, shared memory per block, bytes spilled per thread. `irisgen generate` writes the manifests
 to launch them from. No GPU is needed. Code that an earlier run made of this specification, and this one does not, is
 removed: name all targets at once, or give each a folder.
@@ -61,9 +63,11 @@ std::string_view extension_of(Platform platform) {
 /// A plan and what it was compiled to.
 struct Compiled {
   Plan plan;
-  iris::BuiltKernel built;
+  iris::BuiltOperation built;
 
-  std::string file() const { return plan.stem + std::string(extension_of(plan.target->platform)); }
+  std::string file(std::size_t kernel) const {
+    return plan.kernels.at(kernel).stem + std::string(extension_of(plan.target->platform));
+  }
 };
 
 std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& options) {
@@ -73,7 +77,7 @@ std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& option
   for (Plan& plan : plans) {
     progress.show("compiling " + std::to_string(all.size() + 1) + " of " + std::to_string(plans.size()) + ": " +
                   plan.stem);
-    iris::BuiltKernel built = iris::build_kernel(plan, options.compiler);
+    iris::BuiltOperation built = iris::build_operation(plan, options.compiler);
     all.push_back({std::move(plan), std::move(built)});
   }
   return all;
@@ -82,19 +86,23 @@ std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& option
 WriteResult write_code(const std::vector<Compiled>& all, const CompileOptions& options) {
   std::vector<OutputFile> files;
   for (const Compiled& compiled : all) {
-    const auto& bytes = compiled.built.code.bytes;
-    files.push_back({compiled.file(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+    for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
+      const auto& bytes = compiled.built.code[kernel].bytes;
+      files.push_back({compiled.file(kernel), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+    }
   }
   return write_folder(options.folder, owner_of("compile", options.spec, options.folder), files);
 }
 
-void write_embedding(const std::vector<Compiled>& all, const fs::path& path) {
+void write_embedding(const std::vector<Compiled>& all, const CompileOptions& options) {
   std::vector<EmbeddedBuild> builds;
   builds.reserve(all.size());
   for (const Compiled& compiled : all) {
-    builds.push_back({compiled.built.manifest, compiled.built.code.bytes, compiled.built.code.compiler});
+    EmbeddedBuild build{compiled.built.manifest, {}, compiled.built.code.front().compiler};
+    for (const iris::CodeObject& code : compiled.built.code) build.code.emplace_back(code.bytes);
+    builds.push_back(std::move(build));
   }
-  write_file(path, emit_embedding(builds));
+  write_file(options.embed, emit_embedding(builds, options.launcher));
 }
 
 void write_depfile(const std::vector<Compiled>& all, const CompileOptions& options) {
@@ -102,9 +110,13 @@ void write_depfile(const std::vector<Compiled>& all, const CompileOptions& optio
   if (!options.embed.empty()) {  // the one that a build rule names
     outputs.push_back(options.embed);
   } else {
-    for (const Compiled& compiled : all) outputs.push_back(options.folder / compiled.file());
+    for (const Compiled& compiled : all) {
+      for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
+        outputs.push_back(options.folder / compiled.file(kernel));
+      }
+    }
   }
-  write_file(options.depfile, depfile(outputs, std::vector<fs::path>{options.spec}));
+  write_file(options.depfile, depfile(outputs, inputs_of(options.spec)));
 }
 
 std::string text_of(const std::optional<int>& value) {
@@ -114,11 +126,13 @@ std::string text_of(const std::optional<int>& value) {
 void print_table(const std::vector<Compiled>& all, const CompileOptions& options) {
   Table table({"file", "bytes", "registers", "scalar", "shared bytes", "spilled bytes", "compiler"});
   for (const Compiled& compiled : all) {
-    const iris::CodeObject& code = compiled.built.code;
-    table.add({(options.folder / compiled.file()).string(), std::to_string(code.bytes.size()),
-               text_of(code.resources.registers), text_of(code.resources.scalar_registers),
-               text_of(code.resources.shared_bytes), text_of(code.resources.spill_bytes),
-               code.compiler + (code.from_cache ? " (cached)" : "")});
+    for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
+      const iris::CodeObject& code = compiled.built.code[kernel];
+      table.add({(options.folder / compiled.file(kernel)).string(), std::to_string(code.bytes.size()),
+                 text_of(code.resources.registers), text_of(code.resources.scalar_registers),
+                 text_of(code.resources.shared_bytes), text_of(code.resources.spill_bytes),
+                 code.compiler + (code.from_cache ? " (cached)" : "")});
+    }
   }
   table.print(std::cout, "");
 }
@@ -127,12 +141,14 @@ Json json_of(const std::optional<int>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json to_json(const Compiled& compiled) {
-  const iris::CodeObject& code = compiled.built.code;
-  return {{"file", compiled.file()},
-          {"kernel", compiled.plan.kernel.name},
-          {"symbol", compiled.plan.symbol},
-          {"world", compiled.plan.world},
+Json to_json(const Compiled& compiled, std::size_t kernel) {
+  const iris::CodeObject& code = compiled.built.code[kernel];
+  const KernelPlan& plan = compiled.plan.kernels[kernel];
+  return {{"file", compiled.file(kernel)},
+          {"kernel", compiled.plan.name},
+          {"part", plan.part},
+          {"symbol", plan.symbol},
+          {"world", compiled.plan.problem.world},
           {"target", compiled.plan.target->name},
           {"compiler", code.compiler},
           {"from_cache", code.from_cache},
@@ -145,13 +161,18 @@ Json to_json(const Compiled& compiled) {
 
 ExitCode compile(const CompileOptions& options) {
   targets_named(options.targets);
+  check_launcher_options(options.launcher);
   const std::vector<Compiled> all = compile_all(load_spec(options.spec), options);
   write_code(all, options);
-  if (!options.embed.empty()) write_embedding(all, options.embed);
+  if (!options.embed.empty()) write_embedding(all, options);
   if (!options.depfile.empty()) write_depfile(all, options);
   if (options.json) {
     Json rows = Json::array();
-    for (const Compiled& compiled : all) rows.push_back(to_json(compiled));
+    for (const Compiled& compiled : all) {
+      for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
+        rows.push_back(to_json(compiled, kernel));
+      }
+    }
     std::cout << rows.dump(2) << '\n';
   } else if (!options.quiet) {
     print_table(all, options);
@@ -166,13 +187,14 @@ void add_compile(CLI::App& program, Action& action) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* command = program.add_subcommand("compile", "Compile every kernel to a code object");
   command->footer(footer);
-  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
   command->add_option("--target", options->targets, "Target to compile for (repeatable)")
       ->required()
       ->allow_extra_args(false);
   command->add_option("--compiler", options->compiler, "clang, hiprtc or nvrtc, where several can do a target");
   command->add_option("--embed", options->embed, "Also write a C++ source that builds the code into a program");
+  add_launcher_options(*command, options->launcher);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
   command->add_flag("--json", options->json, "Print the report as JSON")->excludes(quiet);

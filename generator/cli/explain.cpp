@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
-#include "irisgen/generate.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -26,16 +26,17 @@ struct ExplainOptions {
 
 constexpr const char* footer =
     R"(Bytes are those that the busiest rank sends over its links in a launch; the floor is the links' or memory's limit
-alone, the predicted time adds signals, launch and arithmetic.
+alone, the predicted time adds signals, launch and arithmetic. Several targets stand side by side, without reasons.
 
 Examples:
   irisgen explain spec.yaml
   irisgen explain spec.yaml --target sm_90a --target host --kernel gradient_sum --world 8
   irisgen explain spec.yaml --json | jq '.[].prediction')";
 
+/// Plans of one kernel and world stand together.
 ExitCode explain_spec(const ExplainOptions& options) {
   const auto targets = targets_named(options.targets);
-  const Spec spec = select(load_spec(options.spec), options.kernel, options.world);
+  const Spec spec = select(load_spec(options.spec, options.world), options.kernel);
   const std::vector<Plan> plans = plan_all(spec, targets);
   if (options.json) {
     Json all = Json::array();
@@ -43,7 +44,11 @@ ExitCode explain_spec(const ExplainOptions& options) {
     std::cout << all.dump(2) << '\n';
     return ok;
   }
-  for (const Plan& plan : plans) std::cout << (&plan == &plans.front() ? "" : "\n") << explain(plan);
+  for (std::size_t first = 0; first < plans.size(); first += targets.size()) {
+    if (first > 0) std::cout << '\n';
+    const std::span<const Plan> of_kernel(plans.data() + first, targets.size());
+    std::cout << (targets.size() == 1 ? explain(of_kernel.front()) : explain_side_by_side(of_kernel));
+  }
   return ok;
 }
 
@@ -53,7 +58,7 @@ void add_explain(CLI::App& program, Action& action) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = program.add_subcommand("explain", "Show the Plan: each choice with its reason, bytes and time");
   command->footer(footer);
-  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("--target", options->targets, "Target to plan for (repeatable)")
       ->allow_extra_args(false)
       ->capture_default_str();

@@ -25,6 +25,11 @@ nlohmann::ordered_json to_json(const WriteResult& result) {
       {"written", result.written}, {"unchanged", result.unchanged}, {"removed", result.removed}, {"kept", result.kept}};
 }
 
+std::vector<std::filesystem::path> inputs_of(const std::string& spec) {
+  if (spec == "-") return {};
+  return {spec};
+}
+
 void write_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
   make_folder(parent);

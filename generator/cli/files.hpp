@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "irisgen/output.hpp"
 
@@ -13,6 +14,9 @@ namespace irisgen::cli {
 void print_result(const std::filesystem::path& folder, const WriteResult& result, bool dry_run);
 
 nlohmann::ordered_json to_json(const WriteResult& result);
+
+/// The files that what is made from a specification depends on: none where it came from standard input.
+std::vector<std::filesystem::path> inputs_of(const std::string& spec);
 
 /// Writes one file wherever the command line wants it, whole or not at all; its folder is made if need be. Unlike the
 /// files of write_folder it is always written, since build tools look at its time.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/cli/files.hpp"
+#include "generator/cli/launcher_options.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "irisgen/output.hpp"
@@ -17,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct GenerateOptions {
+struct GenerateCommand {
   std::string spec;
   fs::path folder;
   std::vector<std::string> targets;
   fs::path depfile;
-  bool self_contained = false;
+  GenerateOptions generation;
   bool dry_run = false;
   bool quiet = false;
   bool json = false;
@@ -30,7 +31,7 @@ struct GenerateOptions {
 
 constexpr const char* footer =
     R"(Writes, for every kernel, world and target, NAME.wWORLD.TARGET.hip and .json (the manifest), and for every kernel
-NAME.hpp (the typed launcher). The same specification gives the same bytes on every machine. Files that would not
+NAME.hpp (the typed launcher); parts of an operation have sources NAME.wWORLD.TARGET.PART.hip. The same specification gives the same bytes on every machine. Files that would not
 change are not touched. Files that an earlier run made of this specification, and this one does not (kernels that left
 it, targets that are not named any more), are removed.
 
@@ -40,17 +41,18 @@ Examples:
   irisgen generate spec.yaml -o kernels --target gfx942 --self-contained   one file, no include
   irisgen generate spec.yaml -o kernels --dry-run)";
 
-void write_depfile(const GenerateOptions& options, const std::vector<OutputFile>& files) {
+void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>& files) {
   std::vector<fs::path> outputs;
   outputs.reserve(files.size());
   for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
-  write_file(options.depfile, depfile(outputs, std::vector<fs::path>{options.spec}));
+  write_file(options.depfile, depfile(outputs, inputs_of(options.spec)));
 }
 
-ExitCode generate_spec(const GenerateOptions& options) {
+ExitCode generate_spec(const GenerateCommand& options) {
   const auto targets = targets_named(options.targets);
   const Spec spec = load_spec(options.spec);
-  const auto files = generate(spec, targets, {.self_contained = options.self_contained});
+  check_launcher_options(options.generation.launcher);
+  const auto files = generate(spec, targets, options.generation);
   const std::string owner = owner_of("generate", options.spec, options.folder);
   const WriteResult result = write_folder(options.folder, owner, files, {.dry_run = options.dry_run});
   if (!options.depfile.empty() && !options.dry_run) write_depfile(options, files);
@@ -65,15 +67,16 @@ ExitCode generate_spec(const GenerateOptions& options) {
 }  // namespace
 
 void add_generate(CLI::App& program, Action& action) {
-  auto options = std::make_shared<GenerateOptions>();
+  auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = program.add_subcommand("generate", "Write the HIP source, launcher and manifest of every kernel");
   command->footer(footer);
-  command->add_option("SPEC", options->spec, "Specification, YAML or JSON")->required();
+  command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
   command->add_option("--target", options->targets, "Target to write for (repeatable; default: all)")
       ->allow_extra_args(false);
-  command->add_flag("--self-contained", options->self_contained,
+  command->add_flag("--self-contained", options->generation.self_contained,
                     "Bring along what the kernel uses of irisgen's device headers instead of including them");
+  add_launcher_options(*command, options->generation.launcher);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   command->add_flag("--dry-run", options->dry_run, "Tell what would be done; touch nothing");
   auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");

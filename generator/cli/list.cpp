@@ -16,9 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
-constexpr std::array ops = {Op::sum, Op::max, Op::min, Op::prod};
-
 constexpr const char* footer = R"(Examples:
   irisgen list
   irisgen list --json | jq -r '.targets[] | select(.devices > 0).name'   targets that run here)";
@@ -34,10 +31,14 @@ std::vector<std::string> names_of(const Values& values) {
 Json to_json(const Pattern& pattern) {
   Json variants = Json::array();
   for (const Variant& variant : pattern.variants) {
-    variants.push_back({{"name", variant.name}, {"summary", variant.summary}});
+    variants.push_back({{"name", variant.name},
+                        {"summary", variant.summary},
+                        {"config", std::vector<std::string>(variant.keys.begin(), variant.keys.end())}});
   }
-  return {{"name", pattern.name},       {"summary", pattern.summary}, {"extents", pattern.extents},
-          {"reduces", pattern.reduces}, {"rooted", pattern.rooted},   {"variants", std::move(variants)}};
+  const PatternKeys& keys = keys_of(pattern.name);
+  return {
+      {"name", pattern.name},    {"summary", pattern.summary}, {"extents", keys.extents},        {"op", keys.takes_op},
+      {"root", keys.takes_root}, {"shards", keys.shards},      {"variants", std::move(variants)}};
 }
 
 Json to_json(const Target& target, const Machine& machine) {
@@ -49,7 +50,7 @@ Json to_json(const Target& target, const Machine& machine) {
 }
 
 void print_json(const Machine& machine) {
-  Json all = {{"patterns", Json::array()}, {"dtypes", names_of(dtypes)}, {"ops", names_of(ops)}};
+  Json all = {{"patterns", Json::array()}, {"dtypes", names_of(iris::all_dtypes)}, {"ops", names_of(iris::all_ops)}};
   for (const Pattern* pattern : patterns()) all["patterns"].push_back(to_json(*pattern));
   all["targets"] = Json::array();
   for (const Target& target : targets()) all["targets"].push_back(to_json(target, machine));
@@ -67,8 +68,8 @@ void print_text(const Machine& machine) {
   }
   pattern_table.print(std::cout);
 
-  std::cout << '\n' << heading("Dtypes") << "  " << join(names_of(dtypes), " ") << '\n';
-  std::cout << heading("Ops") << "     " << join(names_of(ops), " ") << "\n\n";
+  std::cout << '\n' << heading("Dtypes") << "  " << join(names_of(iris::all_dtypes), " ") << '\n';
+  std::cout << heading("Ops") << "     " << join(names_of(iris::all_ops), " ") << "\n\n";
 
   std::cout << heading("Targets on this machine") << '\n';
   Table target_table({"target", "chip", "compiled by", "runs here"});

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "generator/cli/program.hpp"
-#include "irisgen/pattern.hpp"
 
 namespace irisgen::cli {
 
@@ -33,9 +32,11 @@ std::string check_digits(const std::string& text) {
   return digits ? "" : "must be a whole number that is not negative, not '" + text + "'";
 }
 
-Spec load_spec(const std::string& path) {
+Spec load_spec(const std::string& path, int world) {
+  Overrides overrides;
+  if (world != 0) overrides.world = world;
   try {
-    return read_spec(path);
+    return read_spec(path, overrides);
   } catch (const SpecError&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -43,23 +44,16 @@ Spec load_spec(const std::string& path) {
   }
 }
 
-Spec select(Spec spec, const std::string& kernel, int world) {
-  if (!kernel.empty() && !spec.find(kernel)) {
-    std::vector<std::string_view> names;
-    names.reserve(spec.kernels.size());
-    for (const KernelSpec& known : spec.kernels) names.push_back(known.name);
-    throw UsageError(spec.file + " has no kernel '" + kernel + "'" + suggestion(kernel, names));
-  }
-  if (!kernel.empty()) std::erase_if(spec.kernels, [&](const KernelSpec& other) { return other.name != kernel; });
-  if (world == 0) return spec;
-
-  Report report = spec.report();
-  for (KernelSpec& chosen : spec.kernels) {
-    chosen.worlds = {world};
-    chosen.pattern->check(chosen, report);
-  }
-  report.throw_if_any();
-  return spec;
+Spec select(Spec spec, const std::string& kernel) {
+  if (kernel.empty()) return spec;
+  std::vector<std::string_view> names;
+  for (const KernelSpec& known : spec.kernels) names.emplace_back(known.name);
+  const std::string hint = suggestion(kernel, names);
+  const bool whole = !spec.find(kernel);
+  std::erase_if(spec.kernels,
+                [&](const KernelSpec& other) { return (whole ? other.written_name : other.name) != kernel; });
+  if (!spec.kernels.empty()) return spec;
+  throw UsageError(spec.file + " has no kernel '" + kernel + "'" + hint);
 }
 
 }  // namespace irisgen::cli

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <iris/device/abi.hpp>
+#include "iris/device/abi.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 
@@ -15,8 +15,9 @@ const Target& target_named(const std::string& name);
 /// Each name's target, without repetition; every target if there are no names.
 std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 
-/// read_spec, except that a file that cannot be read is a UsageError: the command line named it.
-Spec load_spec(const std::string& path);
+/// read_spec, except that a file that cannot be read is a UsageError: the command line named it. `world` (0: none)
+/// takes the place of what the specification says of every kernel's world; all rules hold for it.
+Spec load_spec(const std::string& path, int world = 0);
 
 /// For CLI11's check(): refuses what is no row of digits; its conversion wraps -1 to 2^64 - 1. Empty if it is one.
 std::string check_digits(const std::string& text);
@@ -24,9 +25,11 @@ std::string check_digits(const std::string& text);
 /// Ranks that a world can have; what `--world` accepts.
 inline constexpr int max_ranks = iris::device::max_world;
 
-/// The specification cut down to one kernel (empty: all) and one world (0: each kernel's own). The world need not be
-/// one that the kernel lists, but has to suit it. Throws UsageError for an unknown kernel, SpecError for an unfit
-/// world.
-Spec select(Spec spec, const std::string& kernel, int world);
+/// The specification cut down to what one entry of its kernels makes (empty: all), or to one of those where lists of
+/// dtypes or shapes make several. Throws UsageError for an unknown name.
+Spec select(Spec spec, const std::string& kernel);
+
+/// What `SPEC` is, for the help of every subcommand that takes one.
+inline constexpr const char* spec_help = "Specification, YAML or JSON; - for standard input";
 
 }  // namespace irisgen::cli

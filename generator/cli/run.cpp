@@ -16,8 +16,7 @@
 #include "generator/cli/tensors.hpp"
 #include "generator/cli/terminal.hpp"
 #include "iris/jit.hpp"
-#include "iris/manifest.hpp"
-#include "irisgen/generate.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -61,16 +60,15 @@ void require_one_plan(const std::vector<Plan>& plans, const RunCommand& command)
 
 RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress) {
   const Assignments outputs = parse_assignments("--output", command.outputs);
-  const Manifest manifest = make_manifest(plan);
-  check_output_patterns(manifest, outputs);
-  Inputs inputs = read_inputs(manifest, parse_assignments("--input", command.inputs),
-                              parse_assignments("--extent", command.extents));
+  check_output_patterns(plan, outputs);
+  Inputs inputs =
+      read_inputs(plan, parse_assignments("--input", command.inputs), parse_assignments("--extent", command.extents));
 
   RunOutcome outcome;
   outcome.launches = command.repeat;
-  progress.show(manifest.name + ": compiling");
+  progress.show(plan.name + ": compiling");
   const auto start = std::chrono::steady_clock::now();
-  outcome.built = iris::build_kernel(plan, command.compiler);
+  outcome.built = iris::build_operation(plan, command.compiler);
   outcome.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 
   iris::RunOptions options{.extents = inputs.extents,
@@ -80,18 +78,17 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .inputs = std::move(inputs.buffers),
                            .progress = {}};
   options.progress = [&](std::string_view stage, int done, int total) {
-    progress.show(manifest.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " +
-                  std::to_string(total));
+    progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " + std::to_string(total));
   };
-  outcome.report = iris::run_kernel(outcome.built, options);
+  outcome.report = iris::run_operation(outcome.built, options);
   progress.clear();
-  write_outputs(manifest, outputs, outcome.report);
+  write_outputs(plan, outputs, outcome.report);
   return outcome;
 }
 
 ExitCode run(const RunCommand& command) {
   const Target* target = &target_named(command.target);
-  const Spec spec = select(load_spec(command.spec), command.kernel, command.world);
+  const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   const std::vector<Plan> plans = plan_all(spec, std::span(&target, 1));
   require_one_plan(plans, command);
 
@@ -114,7 +111,7 @@ void add_run(CLI::App& program, Action& action) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* app = program.add_subcommand("run", "Run kernels and verify every element");
   app->footer(footer);
-  app->add_option("SPEC", command->spec, "Specification, YAML or JSON")->required();
+  app->add_option("SPEC", command->spec, spec_help)->required();
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--target", command->target, "Where to run")->capture_default_str();
   app->add_option("--world", command->world, "This many ranks instead of what the specification says")

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -58,7 +59,7 @@ void print_verdict(const RunOutcome& outcome) {
     std::cout << "  not verified\n";
   } else if (report.passed) {
     std::cout << "  " << paint("\033[1;32m", "verified") << ": all " << plural(report.elements, "element") << " of "
-              << plural(outcome.built.manifest.world, "rank") << " agree with the float64 reference\n";
+              << plural(outcome.built.manifest.problem.world, "rank") << " agree with the float64 reference\n";
   } else {
     std::cout << "  " << paint("\033[1;31m", "WRONG") << ": " << report.wrong << " of "
               << plural(report.elements, "element") << " are over their tolerance\n";
@@ -83,48 +84,59 @@ Json worst_json(const RunOutcome& outcome) {
           {"tolerance", finite(worst.element.tolerance)}};
 }
 
+bool from_cache(const RunOutcome& outcome) {
+  return std::ranges::all_of(outcome.built.code, &iris::CodeObject::from_cache);
+}
+
+/// "32 x 512", of each kernel.
+std::string grids_of(const iris::Manifest& manifest) {
+  std::vector<std::string> grids;
+  for (const iris::KernelEntry& kernel : manifest.kernels) {
+    grids.push_back(std::to_string(kernel.blocks) + " x " + std::to_string(kernel.threads));
+  }
+  return join(grids);
+}
+
+Json kernels_json(const iris::Manifest& manifest) {
+  Json kernels = Json::array();
+  for (const iris::KernelEntry& kernel : manifest.kernels) {
+    kernels.push_back(
+        {{"symbol", kernel.symbol}, {"part", kernel.part}, {"blocks", kernel.blocks}, {"threads", kernel.threads}});
+  }
+  return kernels;
+}
+
 }  // namespace
 
 void print_outcome(const RunOutcome& outcome) {
-  const Manifest& manifest = outcome.built.manifest;
+  const iris::Manifest& manifest = outcome.built.manifest;
   const iris::RunReport& report = outcome.report;
-  std::cout << heading(manifest.name) << ": " << manifest.pattern << " (" << manifest.variant << ") of "
-            << to_string(manifest.dtype) << ", " << plural(manifest.world, "rank") << " on " << manifest.target << " ("
+  const iris::Problem& problem = manifest.problem;
+  std::cout << heading(manifest.name) << ": " << problem.pattern << " (" << manifest.variant << ") of "
+            << to_string(problem.dtype) << ", " << plural(problem.world, "rank") << " on " << manifest.target << " ("
             << report.device << "), " << report.output << ' ' << shape_text(shown_shape(report.shape)) << '\n';
-  std::cout << "  compiled by " << outcome.built.code.compiler << " in " << milliseconds(outcome.build_ms)
-            << (outcome.built.code.from_cache ? " (from the cache)" : "") << "; " << outcome.launches
-            << (outcome.launches == 1 ? " launch of " : " launches of ") << manifest.blocks << " x " << manifest.threads
-            << " threads in " << milliseconds(report.launch_ms) << '\n';
+  std::cout << "  compiled by " << outcome.built.code.front().compiler << " in " << milliseconds(outcome.build_ms)
+            << (from_cache(outcome) ? " (from the cache)" : "") << "; " << outcome.launches
+            << (outcome.launches == 1 ? " launch of " : " launches of ") << grids_of(manifest) << " threads in "
+            << milliseconds(report.launch_ms) << '\n';
   if (report.verified) print_worst(outcome);
   print_verdict(outcome);
 }
 
 Json to_json(const RunOutcome& outcome) {
-  const Manifest& manifest = outcome.built.manifest;
+  const iris::Manifest& manifest = outcome.built.manifest;
   const iris::RunReport& report = outcome.report;
-  return {{"kernel", manifest.name},
-          {"pattern", manifest.pattern},
-          {"variant", manifest.variant},
-          {"dtype", to_string(manifest.dtype)},
-          {"world", manifest.world},
-          {"target", manifest.target},
-          {"device", report.device},
-          {"compiler", outcome.built.code.compiler},
-          {"from_cache", outcome.built.code.from_cache},
-          {"blocks", manifest.blocks},
-          {"threads", manifest.threads},
-          {"launches", outcome.launches},
-          {"shape", shown_shape(report.shape)},
-          {"verified", report.verified},
-          {"passed", report.passed},
-          {"elements", report.elements},
-          {"wrong", report.wrong},
-          {"worst", worst_json(outcome)},
-          {"violations", report.violations},
-          {"build_ms", outcome.build_ms},
-          {"setup_ms", report.setup_ms},
-          {"launch_ms", report.launch_ms},
-          {"verify_ms", report.verify_ms}};
+  return {{"kernel", manifest.name},           {"pattern", manifest.problem.pattern},
+          {"variant", manifest.variant},       {"dtype", to_string(manifest.problem.dtype)},
+          {"world", manifest.problem.world},   {"target", manifest.target},
+          {"device", report.device},           {"compiler", outcome.built.code.front().compiler},
+          {"from_cache", from_cache(outcome)}, {"kernels", kernels_json(manifest)},
+          {"launches", outcome.launches},      {"shape", shown_shape(report.shape)},
+          {"verified", report.verified},       {"passed", report.passed},
+          {"elements", report.elements},       {"wrong", report.wrong},
+          {"worst", worst_json(outcome)},      {"violations", report.violations},
+          {"build_ms", outcome.build_ms},      {"setup_ms", report.setup_ms},
+          {"launch_ms", report.launch_ms},     {"verify_ms", report.verify_ms}};
 }
 
 }  // namespace irisgen::cli

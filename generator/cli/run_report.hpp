@@ -3,14 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "iris/kernel.hpp"
+#include "iris/operation.hpp"
 #include "iris/run.hpp"
 
 namespace irisgen::cli {
 
 /// What one kernel's run came to, and what went before it.
 struct RunOutcome {
-  iris::BuiltKernel built;
+  iris::BuiltOperation built;
   iris::RunReport report;
   int launches = 1;
   double build_ms = 0;  ///< source to code object, the cache included

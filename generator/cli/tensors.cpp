@@ -21,60 +21,40 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::string_view rank_marker = "{rank}";
 
-std::vector<std::string_view> names_of(const Manifest& manifest, Access access) {
+std::vector<std::string_view> names_of(const Plan& plan, iris::Access access) {
   std::vector<std::string_view> names;
-  for (const Argument& argument : manifest.arguments) {
+  for (const iris::Argument& argument : plan.arguments) {
     if (argument.access == access) names.push_back(argument.name);
   }
   return names;
 }
 
-const Argument& argument_named(const Manifest& manifest, const std::string& name, Access access) {
-  for (const Argument& argument : manifest.arguments) {
+const iris::Argument& argument_named(const Plan& plan, const std::string& name, iris::Access access) {
+  for (const iris::Argument& argument : plan.arguments) {
     if (argument.name == name && argument.access == access) return argument;
   }
-  throw UsageError(manifest.name + " has no " + (access == Access::read ? "input" : "output") + " named '" + name +
-                   "'" + suggestion(name, names_of(manifest, access)));
+  throw UsageError(plan.name + " has no " + (access == iris::Access::read ? "input" : "output") + " named '" + name +
+                   "'" + suggestion(name, names_of(plan, access)));
 }
 
-/// The extents of a launch while they are being found.
-class ExtentFinder {
- public:
-  explicit ExtentFinder(const Manifest& manifest) {
-    for (const char name : {'m', 'n', 'k'}) {
-      const Extent& extent = declared(manifest, name);
-      if (!extent.dynamic) of(name) = extent.value;
+/// Learns the unknown extents of an argument from a file's shape, where it divides.
+void learn(const iris::Argument& argument, Shape shape, iris::Extents& extents) {
+  if (shape.size() + 1 == argument.shape.size()) shape.insert(shape.begin(), 1);
+  if (shape.size() != argument.shape.size()) return;
+  for (std::size_t index = 0; index < shape.size(); ++index) {
+    const iris::Dimension& dimension = argument.shape[index];
+    const std::int64_t scaled = shape[index] * dimension.divisor;
+    if (!extents.find(dimension.extent) && scaled % dimension.factor == 0) {
+      extents.set(dimension.extent, scaled / dimension.factor);
     }
   }
+}
 
-  std::optional<std::int64_t>& of(char name) { return name == 'm' ? m_ : name == 'n' ? n_ : k_; }
-
-  /// Learns the unknown extents of an argument from a file's shape, where it divides.
-  void learn(const Argument& argument, Shape shape) {
-    if (shape.size() + 1 == argument.shape.size()) shape.insert(shape.begin(), 1);
-    if (shape.size() != argument.shape.size()) return;
-    for (std::size_t index = 0; index < shape.size(); ++index) {
-      const auto& dimension = argument.shape[index];
-      auto& extent = of(dimension.extent);
-      const std::int64_t scaled = shape[index] * dimension.divisor;
-      if (!extent && scaled % dimension.factor == 0) extent = scaled / dimension.factor;
-    }
-  }
-
-  /// Once every extent is known.
-  Shape shape_of(const Argument& argument) const {
-    return irisgen::shape_of(argument, m_.value_or(0), n_.value_or(0), k_.value_or(0));
-  }
-
-  iris::LaunchExtents extents() const { return {m_, n_, k_}; }
-
-  static const Extent& declared(const Manifest& manifest, char name) {
-    return name == 'm' ? manifest.m : name == 'n' ? manifest.n : manifest.k;
-  }
-
- private:
-  std::optional<std::int64_t> m_, n_, k_;
-};
+std::vector<std::string> extent_names(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const iris::NamedExtent& named : plan.problem.extents) names.push_back(named.name);
+  return names;
+}
 
 std::int64_t parse_extent(const std::string& name, const std::string& text) {
   std::int64_t value = 0;
@@ -86,25 +66,28 @@ std::int64_t parse_extent(const std::string& name, const std::string& text) {
   return value;
 }
 
-void take_given_extents(const Manifest& manifest, const Assignments& given, ExtentFinder& finder) {
+void take_given_extents(const Plan& plan, const Assignments& given, iris::Extents& extents) {
+  const std::vector<std::string> dynamic = plan.problem.dynamic_extents();
   for (const auto& [name, text] : given) {
-    if (name != "m" && name != "n" && name != "k") throw UsageError("--extent takes m, n or k, not '" + name + "'");
-    if (!ExtentFinder::declared(manifest, name[0]).dynamic) {
-      throw UsageError(manifest.name + "'s " + name + " is fixed by its specification, not `dynamic`");
+    if (!plan.problem.has_extent(name)) {
+      throw UsageError(plan.name + " has no extent '" + name + "'; its extents are " + join(extent_names(plan)));
     }
-    finder.of(name[0]) = parse_extent(name, text);
+    if (std::ranges::find(dynamic, name) == dynamic.end()) {
+      throw UsageError(plan.name + "'s " + name + " is fixed by its specification, not `dynamic`");
+    }
+    extents.set(name, parse_extent(name, text));
   }
 }
 
-void require_extents(const Manifest& manifest, ExtentFinder& finder) {
-  for (const char name : {'m', 'n', 'k'}) {
-    if (finder.of(name)) continue;
-    throw UsageError(manifest.name + "'s " + name + " is dynamic: give --extent " + name +
+void require_extents(const Plan& plan, const iris::Extents& extents) {
+  for (const std::string& name : plan.problem.dynamic_extents()) {
+    if (extents.find(name)) continue;
+    throw UsageError(plan.name + "'s " + name + " is dynamic: give --extent " + name +
                      "=NUMBER, or an --input whose shape tells");
   }
 }
 
-void require_shape(const std::string& path, const Argument& argument, const Shape& found, const Shape& expected) {
+void require_shape(const std::string& path, const iris::Argument& argument, const Shape& found, const Shape& expected) {
   if (found == expected || found == shown_shape(expected)) return;
   throw std::runtime_error(path + ": '" + argument.name + "' must have the shape " + shape_text(shown_shape(expected)) +
                            ", but the file's is " + shape_text(found));
@@ -121,10 +104,10 @@ void add_assignment(Assignments& assignments, const std::string& option, const s
   }
 }
 
-void require_file_per_rank(const Manifest& manifest, const std::string& name, const std::string& pattern) {
-  if (manifest.world == 1 || pattern.find(rank_marker) != std::string::npos) return;
+void require_file_per_rank(const Plan& plan, const std::string& name, const std::string& pattern) {
+  if (plan.problem.world == 1 || pattern.find(rank_marker) != std::string::npos) return;
   throw UsageError("--output " + name + "=" + pattern + " needs {rank} in its name: there are " +
-                   std::to_string(manifest.world) + " ranks");
+                   std::to_string(plan.problem.world) + " ranks");
 }
 
 /// Better known before the work than after it.
@@ -150,25 +133,25 @@ std::string path_of_rank(std::string pattern, int rank) {
   return pattern;
 }
 
-Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const Assignments& extents) {
-  ExtentFinder finder(manifest);
-  take_given_extents(manifest, extents, finder);
+Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents) {
+  iris::Extents found = plan.problem.static_extents();
+  take_given_extents(plan, extents, found);
   std::map<std::string, std::vector<iris::NpyArray>> files;
   for (const auto& [name, pattern] : patterns) {
-    const Argument& argument = argument_named(manifest, name, Access::read);
-    for (int rank = 0; rank < manifest.world; ++rank) {
+    const iris::Argument& argument = argument_named(plan, name, iris::Access::read);
+    for (int rank = 0; rank < plan.problem.world; ++rank) {
       files[name].push_back(iris::read_npy(path_of_rank(pattern, rank), argument.dtype));
-      finder.learn(argument, files[name].back().shape);
+      learn(argument, files[name].back().shape, found);
     }
   }
-  require_extents(manifest, finder);
+  require_extents(plan, found);
 
   Inputs inputs;
-  inputs.extents = finder.extents();
+  inputs.extents = found;
   for (auto& [name, arrays] : files) {
-    const Argument& argument = argument_named(manifest, name, Access::read);
-    const Shape expected = finder.shape_of(argument);
-    for (int rank = 0; rank < manifest.world; ++rank) {
+    const iris::Argument& argument = argument_named(plan, name, iris::Access::read);
+    const Shape expected = iris::shape_of(argument.shape, found);
+    for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::NpyArray& array = arrays[static_cast<std::size_t>(rank)];
       require_shape(path_of_rank(patterns.at(name), rank), argument, array.shape, expected);
       inputs.buffers[name].push_back(std::move(array.bytes));
@@ -177,11 +160,11 @@ Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const 
   return inputs;
 }
 
-void check_output_patterns(const Manifest& manifest, const Assignments& patterns) {
+void check_output_patterns(const Plan& plan, const Assignments& patterns) {
   for (const auto& [name, pattern] : patterns) {
-    argument_named(manifest, name, Access::write);
-    require_file_per_rank(manifest, name, pattern);
-    for (int rank = 0; rank < manifest.world; ++rank) require_folder(path_of_rank(pattern, rank));
+    argument_named(plan, name, iris::Access::write);
+    require_file_per_rank(plan, name, pattern);
+    for (int rank = 0; rank < plan.problem.world; ++rank) require_folder(path_of_rank(pattern, rank));
   }
 }
 
@@ -189,10 +172,10 @@ Shape shown_shape(const Shape& shape) {
   return shape.size() == 2 && shape[0] == 1 ? Shape{shape[1]} : shape;
 }
 
-void write_outputs(const Manifest& manifest, const Assignments& patterns, const iris::RunReport& report) {
+void write_outputs(const Plan& plan, const Assignments& patterns, const iris::RunReport& report) {
   for (const auto& [name, pattern] : patterns) {
-    const Argument& argument = argument_named(manifest, name, Access::write);
-    for (int rank = 0; rank < manifest.world; ++rank) {
+    const iris::Argument& argument = argument_named(plan, name, iris::Access::write);
+    for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::write_npy(path_of_rank(pattern, rank),
                       {argument.dtype, shown_shape(report.shape), report.outputs.at(static_cast<std::size_t>(rank))});
     }

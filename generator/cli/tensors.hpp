@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "iris/kernel.hpp"
-#include "iris/manifest.hpp"
 #include "iris/run.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
 
@@ -22,24 +21,24 @@ std::string path_of_rank(std::string pattern, int rank);
 /// What the command line gives to a launch.
 struct Inputs {
   std::map<std::string, iris::BuffersOfRanks> buffers;  ///< by argument
-  iris::LaunchExtents extents;                          ///< every dynamic extent of the manifest
+  iris::Extents extents;                                ///< every extent
 };
 
 /// Reads every rank's file of every input, and finds the dynamic extents in `extents` ("n" -> "4096") or in the files'
 /// shapes. A file's shape must be its argument's; where rows have only one (m is 1) a flat array serves as well. Throws
 /// UsageError for an unknown argument or an extent that is missing, and std::runtime_error naming file, what was
 /// expected and what was found.
-Inputs read_inputs(const Manifest& manifest, const Assignments& patterns, const Assignments& extents);
+Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents);
 
 /// Throws UsageError unless each pattern names an output of the kernel and, for every rank, a file of its own in a
 /// folder that is there.
-void check_output_patterns(const Manifest& manifest, const Assignments& patterns);
+void check_output_patterns(const Plan& plan, const Assignments& patterns);
 
 /// A shape as users see it: without the one row of a plain vector, (1, n) becoming (n,).
 std::vector<std::int64_t> shown_shape(const std::vector<std::int64_t>& shape);
 
 /// Writes every rank's output to its file.
-void write_outputs(const Manifest& manifest, const Assignments& patterns, const iris::RunReport& report);
+void write_outputs(const Plan& plan, const Assignments& patterns, const iris::RunReport& report);
 
 /// "[3, 17]", the place of a row-major index in an array of that shape.
 std::string place_in(const std::vector<std::int64_t>& shape, std::int64_t index);

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "generator/manifest/atomic_file.hpp"
+
 namespace irisgen {
 namespace {
 
@@ -35,15 +37,6 @@ class File {
  private:
   int descriptor_;
 };
-
-void write_all(int descriptor, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot write " + path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
 
 }  // namespace
 
@@ -83,20 +76,9 @@ std::optional<std::string> Folder::read(const std::string& name) const {
 }
 
 void Folder::write(const std::string& name, std::string_view content) const {
-  ::unlinkat(descriptor_, unfinished_name, 0);
-  const File file(::openat(descriptor_, unfinished_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail("cannot write " + path_of(name), errno);
-  try {
-    write_all(file.get(), content, path_of(name));
-  } catch (...) {
-    ::unlinkat(descriptor_, unfinished_name, 0);
-    throw;
-  }
-  if (::renameat(descriptor_, unfinished_name, descriptor_, name.c_str()) != 0) {
-    const int error = errno;
-    ::unlinkat(descriptor_, unfinished_name, 0);
-    fail("cannot write " + path_of(name), error);
-  }
+  iris::AtomicFile file(descriptor_, unfinished_name, 0666, path_of(name));
+  file.write(content);
+  file.publish(descriptor_, name);
 }
 
 void Folder::remove(const std::string& name) const {

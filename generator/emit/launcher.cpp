@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "generator/emit/layout.hpp"
+#include "generator/language/names.hpp"
+#include "generator/manifest/hash.hpp"
 #include "generator/plan/describe.hpp"
 #include "irisgen/pattern.hpp"
 
@@ -17,9 +19,9 @@ std::string cpp_type(Dtype dtype) {
     case Dtype::f32:
       return "float";
     case Dtype::f16:
-      return "iris::device::f16";
+      return "iris::device::Float16";
     case Dtype::bf16:
-      return "iris::device::bf16";
+      return "iris::device::BFloat16";
     case Dtype::i32:
       return "std::int32_t";
   }
@@ -36,114 +38,139 @@ void add_once(std::vector<std::string>& texts, std::string text) {
   if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
 }
 
+std::vector<std::string> types_of(const Plan& plan) {
+  std::vector<std::string> types;
+  for (const iris::Argument& argument : plan.arguments) add_once(types, cpp_type(argument.dtype));
+  return types;
+}
+
 std::string includes(const Plan& plan) {
-  const bool integers = plan.kernel.dtype == Dtype::i32 || !plan.dynamic_extents.empty();
+  const std::vector<std::string> types = types_of(plan);
+  const bool integers = std::ranges::find(types, "std::int32_t") != types.end() || !plan.problem.is_static();
   return std::string(integers ? "#include <cstdint>\n" : "") +
-         "#include <iris/embedded.hpp>\n#include <iris/kernel.hpp>\n#include <iris/world.hpp>\n#include <span>\n";
+         "#include <iris/embedded.hpp>\n#include <iris/operation.hpp>\n#include <iris/world.hpp>\n#include <span>\n";
 }
 
 /// The device vocabulary's headers belong in kernels; a launcher needs only pointers.
-std::string declarations(Dtype dtype) {
-  if (dtype != Dtype::f16 && dtype != Dtype::bf16) return "";
-  return "\nnamespace iris::device {\nstruct " + std::string(to_string(dtype)) +
-         ";  // 16 bits; iris/device/numeric.hpp defines it\n}\n";
+std::string declarations(const Plan& plan) {
+  constexpr std::string_view device = "iris::device::";
+  std::string text;
+  for (const std::string& type : types_of(plan)) {
+    if (!type.starts_with(device)) continue;
+    text += "struct " + type.substr(device.size()) + ";  // 16 bits; iris/device/numeric.hpp defines it\n";
+  }
+  return text.empty() ? "" : "\nnamespace iris::device {\n" + text + "}  // namespace iris::device\n";
 }
 
 /// `(85002)`, or each world's where they differ: `(16, 512) of 2 ranks, (64, 512) of 8`.
-std::string shapes(std::span<const Plan> plans, std::size_t argument) {
+std::string shapes(std::span<const LauncherBuild> builds, std::size_t argument) {
   std::vector<std::string> distinct;
   std::vector<std::string> by_world;
-  for (const Plan& plan : plans) {
-    const std::string shape = describe_shape(plan, plan.arguments[argument]);
+  for (const LauncherBuild& build : builds) {
+    const Plan& plan = *build.plan;
+    const std::string shape = describe_shape(plan.problem, plan.arguments[argument].shape);
     add_once(distinct, shape);
-    add_once(by_world, shape + " in a world of " + std::to_string(plan.world));
+    add_once(by_world, shape + " in a world of " + std::to_string(plan.problem.world));
   }
   return distinct.size() == 1 ? distinct[0] : join(by_world, ", ");
 }
 
-std::string argument_comments(std::span<const Plan> plans) {
+std::string argument_comments(std::span<const LauncherBuild> builds) {
   std::string text;
-  for (std::size_t i = 0; i < plans[0].arguments.size(); ++i) {
-    const Argument& argument = plans[0].arguments[i];
-    const auto is_symmetric = [i](const Plan& plan) { return plan.arguments[i].symmetric; };
-    text += "  /// `" + argument.name + "`: " + shapes(plans, i);
-    text += argument.access == Access::read ? ", read" : ", written";
+  const Plan& first = *builds.front().plan;
+  for (std::size_t i = 0; i < first.arguments.size(); ++i) {
+    const iris::Argument& argument = first.arguments[i];
+    const auto is_symmetric = [i](const LauncherBuild& build) { return build.plan->arguments[i].symmetric; };
+    text += "  /// `" + argument.name + "`: " + shapes(builds, i);
+    text += argument.access == iris::Access::read ? ", read" : ", written";
     if (argument.root_only) text += " on the root only";
-    if (std::ranges::any_of(plans, is_symmetric)) text += "; on the symmetric heap";
+    if (std::ranges::any_of(builds, is_symmetric)) text += "; on the symmetric heap";
     text += ".\n";
   }
   return text;
 }
 
-/// `, {.n = n}`: the extents that a launch, or its capacity, gives.
+/// `{{"n", n}}`: the extents that a launch, or its capacity, gives.
 std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
-  std::vector<std::string> members;
-  members.reserve(plan.dynamic_extents.size());
-  for (const char name : plan.dynamic_extents) members.push_back("." + std::string(1, name) + " = " + prefix + name);
-  return "{" + join(members, ", ") + "}";
+  std::vector<std::string> entries;
+  for (const std::string& name : plan.problem.dynamic_extents()) {
+    entries.push_back("{\"" + name + "\", " + prefix + name + "}");
+  }
+  return "{" + join(entries, ", ") + "}";
 }
 
 std::string constructor(const Plan& plan, const std::string& name) {
   std::string parameters = "iris::Context& context";
   std::string comment;
-  for (const char extent : plan.dynamic_extents) {
-    parameters += ", std::int64_t capacity_" + std::string(1, extent);
-    comment += "  /// No launch may exceed `capacity_" + std::string(1, extent) + "`.\n";
+  for (const std::string& extent : plan.problem.dynamic_extents()) {
+    parameters += ", std::int64_t capacity_" + extent;
+    comment += "  /// No launch may exceed `capacity_" + extent + "`.\n";
   }
-  const std::string capacity =
-      plan.dynamic_extents.empty() ? "" : ",\n                " + extents_initialiser(plan, "capacity_");
+  const bool is_static = plan.problem.is_static();
+  const std::string capacity = is_static ? "" : ",\n                   " + extents_initialiser(plan, "capacity_");
   return "  /// Collective: every rank of the world makes one, in the same order. Throws std::runtime_error if the "
          "kernel\n"
          "  /// is not built for the world's size and target, or if its blocks do not fit on the device together.\n" +
-         comment + "  " + (plan.dynamic_extents.empty() ? "explicit " : "") + name + "(" + parameters +
-         ")\n      : kernel_(context, iris::find_embedded(embedded(), context.num_ranks(), "
-         "context.device().target().name)" +
+         comment + "  " + (is_static ? "explicit " : "") + name + "(" + parameters +
+         ")\n      : operation_(context, iris::find_embedded(embedded(), context.num_ranks(), "
+         "context.device().target())" +
          capacity + ") {}\n";
 }
 
-std::string call_operator(std::span<const Plan> plans) {
-  const Plan& plan = plans[0];
+std::string call_operator(std::span<const LauncherBuild> builds) {
+  const Plan& plan = *builds.front().plan;
   std::vector<std::string> parameters;
   std::vector<std::string> buffers;
-  for (const Argument& argument : plan.arguments) {
+  for (const iris::Argument& argument : plan.arguments) {
     const std::string pointer = cpp_type(argument.dtype) + "*";
-    const bool reads = argument.access == Access::read;
+    const bool reads = argument.access == iris::Access::read;
     parameters.push_back((reads ? "const " : "") + pointer + " " + argument.name);
     buffers.push_back(reads ? "const_cast<" + pointer + ">(" + argument.name + ")" : argument.name);
   }
-  for (const char name : plan.dynamic_extents) parameters.push_back("std::int64_t " + std::string(1, name));
+  for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
-  return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(plans) +
+  return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
          lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n    void* const buffers[] = {" +
-         join(buffers, ", ") + "};\n    kernel_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
+         join(buffers, ", ") + "};\n    operation_.launch(buffers, " + extents_initialiser(plan, "") +
+         ", stream);\n  }\n";
+}
+
+/// Another one for other content, so that no two classes of one name are ever taken for each other by a linker.
+std::string unique_namespace(std::span<const LauncherBuild> builds) {
+  std::string manifests;
+  for (const LauncherBuild& build : builds) manifests += to_json(*build.manifest);
+  return "builds_" + iris::sha256_hex(manifests).substr(0, 16);
 }
 
 }  // namespace
 
-std::string class_name(std::string_view kernel_name) {
-  std::string name;
-  bool starts_word = true;
-  for (const char c : kernel_name) {
-    if (c != '_') name += starts_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    starts_word = c == '_';
-  }
-  const bool is_identifier = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
-  return is_identifier ? name : "Kernel" + name;
+std::string emit_launcher(std::span<const LauncherBuild> builds, const LauncherOptions& options) {
+  const Plan& first = *builds.front().plan;
+  const std::string name = class_name(first.name);
+  const std::string unique = unique_namespace(builds);
+  std::vector<std::string> lines;
+  for (const LauncherBuild& build : builds) add_once(lines, describe(*build.plan));
+  return options.license_comment() + "// Generated by irisgen (language 1) from kernel '" + first.name +
+         "'; change its description, not this file.\n#pragma once\n\n" + includes(first) + declarations(first) +
+         "\nnamespace " + options.name_space + " {\ninline namespace " + unique + " {\n\n/// " +
+         std::string(pattern_of(first.problem).summary) + "\n///\n/// - " + join(lines, "\n/// - ") + "\nclass " +
+         name + " {\n public:\n" + constructor(first, name) + "\n" + call_operator(builds) +
+         "\n  /// Every build of this kernel in the program.\n"
+         "  static std::span<const iris::EmbeddedOperation> embedded();\n"
+         "\n private:\n  iris::Operation operation_;\n};\n\n}  // namespace " +
+         unique + "\n}  // namespace " + options.name_space + "\n";
 }
 
-std::string emit_launcher(std::span<const Plan> plans) {
-  const Plan& first = plans.front();
-  const std::string name = class_name(first.kernel.name);
-  std::vector<std::string> builds;
-  for (const Plan& plan : plans) add_once(builds, describe(plan));
-  return "// Generated by irisgen (language 1) from kernel '" + first.kernel.name +
-         "'; change its description, not this file.\n#pragma once\n\n" + includes(first) +
-         declarations(first.kernel.dtype) + "\nnamespace irisgen_kernels {\n\n/// " +
-         std::string(first.kernel.pattern->summary) + "\n///\n/// - " + join(builds, "\n/// - ") + "\nclass " + name +
-         " {\n public:\n" + constructor(first, name) + "\n" + call_operator(plans) +
-         "\n  /// Every build of this kernel in the program.\n"
-         "  static std::span<const iris::EmbeddedKernel> embedded();\n"
-         "\n private:\n  iris::Kernel kernel_;\n};\n\n}  // namespace irisgen_kernels\n";
+bool is_namespace(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto allowed = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  while (true) {
+    const std::string_view part = text.substr(0, text.find("::"));
+    if (part.empty() || !letter(part[0]) || !std::ranges::all_of(part, allowed)) return false;
+    if (is_reserved(part) || part.find("__") != std::string_view::npos) return false;
+    if (part.size() == text.size()) return true;
+    text.remove_prefix(part.size() + 2);
+  }
 }
 
 }  // namespace irisgen

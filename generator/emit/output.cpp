@@ -72,7 +72,7 @@ void refuse_foreign(const Folder& folder, const Record& record, const std::strin
 void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, Work& work) {
   refuse_foreign(folder, work.before, owner, file.name);
   const auto present = folder.read(file.name);
-  work.after[owner][file.name] = sha256_hex(file.content);
+  work.after[owner][file.name] = iris::sha256_hex(file.content);
   if (present == file.content) {
     work.result.unchanged.push_back(file.name);
     return;
@@ -94,7 +94,7 @@ void plan_removals(const Folder& folder, const std::string& owner, Work& work) {
     const auto present = folder.read(name);
     if (!present) continue;
     work.during[owner][name] = hash;
-    (sha256_hex(*present) == hash ? work.result.removed : work.result.kept).push_back(name);
+    (iris::sha256_hex(*present) == hash ? work.result.removed : work.result.kept).push_back(name);
   }
 }
 
@@ -144,6 +144,7 @@ WriteResult write_folder(const fs::path& path, const std::string& owner, std::sp
 
 std::string owner_of(std::string_view kind, const fs::path& spec, const fs::path& folder) {
   if (folder.empty()) throw std::runtime_error("the folder to write to has an empty name");
+  if (spec == "-") return std::string(kind) + " <stdin>";
   const fs::path relative =
       fs::absolute(spec).lexically_normal().lexically_relative((fs::absolute(folder) / "").lexically_normal());
   return std::string(kind) + " " + relative.generic_string();

@@ -9,7 +9,6 @@
 #include "generator/language/resources.hpp"
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/describe.hpp"
-#include "irisgen/pattern.hpp"
 
 namespace irisgen {
 namespace {
@@ -28,29 +27,53 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// The path of `#include <iris/device/…>`.
+/// The path of `#include "iris/device/…"`.
 std::optional<std::string_view> device_include(std::string_view line) {
-  constexpr std::string_view start = "#include <iris/device/";
-  if (!line.starts_with(start)) return std::nullopt;
-  const std::string_view path = line.substr(std::string_view("#include <").size());
+  constexpr std::string_view start = "#include <";
+  if (!line.starts_with("#include <iris/device/")) return std::nullopt;
+  const std::string_view path = line.substr(start.size());
   return path.substr(0, path.find('>'));
 }
 
-/// A text with the parts of device/ that it uses in the place of its includes, each once. Of the platforms only the
+/// A template in two: what it includes of device/, and what stands below the include of the sample configuration.
+struct TemplateText {
+  std::string includes;
+  std::string_view body;
+};
+
+TemplateText split_template(const std::string& path) {
+  std::string_view text = required_resource("templates/" + path);
+  TemplateText parts;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (line == "#include \"../sample_config.hpp\"\n") {
+      parts.body = text.substr(std::min(text.find_first_not_of('\n'), text.size()));
+      return parts;
+    }
+    if (device_include(line)) parts.includes += line;
+  }
+  throw std::logic_error("templates/" + path + " does not include ../sample_config.hpp");
+}
+
+/// Where a header stands in a file that may be included beside others like it, each part of device/ counts once.
+std::string guard_of(std::string_view path) {
+  std::string name;
+  for (const char c : path) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    name += !letter ? '_' : c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return name;
+}
+
+/// The parts of device/ that some includes bring, each once, in the order of their need. Of the platforms only the
 /// target's.
 class Inliner {
  public:
   explicit Inliner(Platform platform) : platform_(platform) {}
 
-  /// `title` names the text in the line above each of its sections.
-  void add(std::string_view text, const std::string& title) {
+  void add(std::string_view text) {
     while (!text.empty()) {
-      const std::string_view line = take_line(text);
-      if (const auto path = device_include(line)) {
-        add_file(resolve(*path));
-      } else if (!line.starts_with("#pragma once")) {
-        add_line(line, title);
-      }
+      if (const auto path = device_include(take_line(text))) add_file(resolve(*path));
     }
   }
 
@@ -65,71 +88,116 @@ class Inliner {
 
   void add_file(const std::string& path) {
     if (!added_.insert(path).second) return;
-    add(required_resource(path), path);
+    const std::string_view text = required_resource(path);
+    add(text);
+    const std::string guard = guard_of(path);
+    // Another version of this header in the same translation unit would be another type of the same name.
+    const std::string version = "0x" + iris::sha256_hex(text).substr(0, 8);
+    result_ += "// --- " + path + "\n\n#ifndef " + guard + "\n#define " + guard + " " + version + "\n";
+    add_lines(text);
+    result_ += "#elif " + guard + " != " + version + "\n#error \"" + path +
+               " of another version of irisgen is in this translation unit\"\n#endif\n\n";
   }
 
-  void add_line(std::string_view line, const std::string& title) {
-    const bool is_empty = line == "\n";
-    if (is_empty && (section_ != title || result_.ends_with("\n\n"))) return;
-    if (section_ != title) {
-      if (!result_.empty() && !result_.ends_with("\n\n")) result_ += "\n";
-      result_ += "// --- " + title + "\n\n";
-      section_ = title;
+  void add_lines(std::string_view text) {
+    bool blank = false;
+    while (!text.empty()) {
+      const std::string_view line = take_line(text);
+      if (device_include(line) || line.starts_with("#pragma once")) continue;
+      if (line == "\n" && blank) continue;
+      blank = line == "\n";
+      result_ += line;
     }
-    result_ += line;
   }
 
   Platform platform_;
   std::set<std::string> added_;
-  std::string section_;
   std::string result_;
 };
 
-/// A symbol is longer or shorter than the template's sample, so the entry's parameters find their lines anew.
-std::string lay_out_entry(const std::string& source, const std::string& symbol) {
-  const std::size_t line = source.find("\n" + symbol + "(");
-  const std::size_t end = source.find(") {", line);
-  if (line == std::string::npos || end == std::string::npos) {
-    throw std::logic_error("the template has no line that starts with its entry's ${symbol}");
+std::string config_struct(const KernelPlan& kernel) {
+  std::string text = "struct Config {\n";
+  for (const Constant& constant : kernel.constants) {
+    const bool is_number = std::holds_alternative<std::int64_t>(constant.value);
+    text += (is_number ? "  static constexpr i32 " : "  using ") + constant.name + " = " + constant.text() + ";";
+    text += (constant.unit.empty() ? "" : "  // " + constant.unit) + "\n";
   }
-  const std::size_t first = line + 1 + symbol.size() + 1;
-  std::string parameters;
-  for (std::size_t at = first; at < end; ++at) {
-    const bool is_space = source[at] == ' ' || source[at] == '\n';
-    if (!is_space) parameters += source[at];
-    if (is_space && !parameters.ends_with(' ')) parameters += ' ';
-  }
-  return source.substr(0, line + 1) + lay_out_signature("    " + symbol + "(", parameters, ") {") +
-         source.substr(end + 3);
+  return align_trailing_comments(text + "};\n");
 }
 
-/// What the CPU's engine calls: one pointer to each argument.
-std::string host_entry(const std::string& symbol) {
-  return "\n// What the CPU's engine calls: one pointer to each argument.\nextern \"C\" void " + symbol +
-         "_host(void* const* arguments) {\n  iris::device::call_entry(" + symbol + ", arguments);\n}\n";
+std::string_view launch_bound(Platform platform) {
+  switch (platform) {
+    case Platform::amd:
+      return ", Config::waves_per_eu";
+    case Platform::nvidia:
+      return ", Config::min_blocks_per_sm";
+    case Platform::host:
+      return "";
+  }
+  return "";
 }
 
-std::string banner(const Plan& plan) {
-  const std::string_view name = plan.kernel.name;
-  return "// Generated by irisgen (language 1) from kernel '" + std::string(name) +
-         "'; change its description, not this file.\n" + "//\n// " + describe(plan) + "\n// spec sha256 " +
-         sha256_hex(canonical_json(plan.kernel, plan.world)) + "\n\n";
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text.append(text.empty() ? "" : ", ").append(part);
+  return text;
+}
+
+/// The entry: what a launch passes, handed on with the static extents.
+std::string entry(const KernelPlan& kernel, Platform platform) {
+  std::vector<std::string> parameters = {"Context context"};
+  std::vector<std::string> values = {"context"};
+  for (const iris::Argument& argument : kernel.arguments) {
+    const std::string access = argument.access == iris::Access::read ? "const " : "";
+    parameters.push_back(access + std::string(to_string(argument.dtype)) + "* " + argument.name);
+    values.push_back(argument.name);
+  }
+  for (const auto& [name, extent] : kernel.problem.extents) {
+    if (extent.dynamic) parameters.push_back("i64 " + name);
+    values.push_back(extent.dynamic ? name : "/*" + name + "=*/" + std::to_string(extent.value));
+  }
+  return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
+         ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +
+         lay_out_signature("  kernel(", join(values), ");") + "\n}\n";
+}
+
+std::string host_entry(const KernelPlan& kernel) {
+  return "\n// What the CPU's engine calls: one pointer to each argument.\nextern \"C\" void " + kernel.symbol +
+         "_host(void* const* arguments) {\n  call_entry(" + kernel.symbol + ", arguments);\n}\n";
+}
+
+std::string banner(const Plan& plan, const KernelPlan& kernel) {
+  return "// Generated by irisgen (language 1) from kernel '" + plan.name +
+         "'; change its description, not this file.\n//\n" + wrap_comment(describe(plan, kernel)) + "// spec sha256 " +
+         plan.spec_hash + "\n\n";
+}
+
+Source emit_source(const Plan& plan, const KernelPlan& kernel) {
+  const Platform platform = plan.target->platform;
+  const TemplateText parts = split_template(kernel.template_path);
+  const std::string top = banner(plan, kernel);
+  std::string body = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n" +
+                     config_struct(kernel) + "\n" + std::string(parts.body) + "\n" + entry(kernel, platform);
+  if (platform == Platform::host) body += host_entry(kernel);
+  body += "\n}  // namespace irisgen_kernels::" + kernel.symbol + "\n";
+
+  Inliner inliner(platform);
+  inliner.add(parts.includes);
+  Source source{.name = kernel.stem + ".hip",
+                .text = top + parts.includes + "\n" + body,
+                .self_contained = top + inliner.take() + "// --- the kernel\n\n" + body,
+                .hash = {}};
+  source.hash = iris::sha256_hex(source.self_contained);
+  return source;
 }
 
 }  // namespace
 
-std::string emit_kernel(const Plan& plan, const SourceOptions& options) {
-  const std::string_view text = required_resource("templates/" + plan.template_path);
-  const std::string filled = align_trailing_comments(substitute(text, plan.substitutions));
-  std::string kernel = lay_out_entry(filled, plan.symbol);
-  if (options.self_contained) {
-    Inliner inliner(plan.target->platform);
-    inliner.add(kernel, "the kernel");
-    kernel = inliner.take();
-  }
-  std::string source = banner(plan) + kernel;
-  if (plan.target->platform == Platform::host) source += host_entry(plan.symbol);
-  return source;
+std::vector<Source> emit_sources(const Plan& plan) {
+  std::vector<Source> sources;
+  sources.reserve(plan.kernels.size());
+  for (const KernelPlan& kernel : plan.kernels) sources.push_back(emit_source(plan, kernel));
+  return sources;
 }
 
 }  // namespace irisgen

@@ -25,7 +25,10 @@ constexpr Style ansi_style = {"\033[1m", "\033[1;31m", "\033[1;32m", "\033[0m"};
 // Walks forward through the lines of a text, without their ends.
 class Lines {
  public:
-  explicit Lines(std::string_view text) : rest_(text) {}
+  explicit Lines(std::string_view text) : rest_(text), any_(!text.empty()) {}
+
+  // Whether there is a text at all.
+  bool any() const { return any_; }
 
   // The line of that number, 1-based; numbers must not decrease from call to call.
   std::string_view at(int number) {
@@ -41,6 +44,7 @@ class Lines {
 
  private:
   std::string_view rest_;
+  bool any_;
   std::string_view line_;
   int number_ = 0;
 };
@@ -77,11 +81,13 @@ Quote quote(std::string_view line, int column) {
 std::string render_one(const std::string& file, const Diagnostic& diagnostic, Lines& lines, const Style& style) {
   const auto [line, column] = diagnostic.where;
   std::string text(style.bold);
-  text += printable(file, max_message);
+  text += diagnostic.where == world_option ? "--world" : printable(file, max_message);
   if (line > 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
-  text.append(": ").append(style.plain).append(style.red).append("error:").append(style.plain).append(" ");
+  const bool error = diagnostic.severity == Severity::error;
+  text.append(": ").append(style.plain).append(error ? style.red : style.bold).append(error ? "error:" : "note:");
+  text.append(style.plain).append(" ");
   text += printable(diagnostic.message, max_message);
-  if (line == 0) return text;
+  if (line <= 0 || !lines.any()) return text;
 
   const Quote shown = quote(lines.at(line), column);
   std::string number = std::to_string(line);
@@ -118,11 +124,22 @@ int distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Report::Report(std::string file, std::string text) : file_(std::move(file)), text_(std::move(text)) {}
+Report::Report(std::string file, std::string text)
+    : file_(std::move(file)), text_(without_byte_order_mark(std::move(text))) {}
 
-void Report::error(Position where, std::string message) {
+void Report::add(Diagnostic diagnostic) {
+  // What is shared by several kernels is looked at for each of them.
+  const auto same = [&](const Diagnostic& other) {
+    return other.where == diagnostic.where && other.message == diagnostic.message &&
+           other.severity == diagnostic.severity;
+  };
+  if (std::ranges::any_of(diagnostics_, same)) return;
   ++count_;
-  if (diagnostics_.size() < max_kept) diagnostics_.push_back({where, std::move(message)});
+  if (diagnostics_.size() < max_kept) diagnostics_.push_back(std::move(diagnostic));
+}
+
+bool Report::ok() const {
+  return std::ranges::find(diagnostics_, Severity::error, &Diagnostic::severity) == diagnostics_.end();
 }
 
 bool Report::full() const {
@@ -158,7 +175,8 @@ SpecError::SpecError(Report report) : std::runtime_error(report.render()), repor
 std::optional<std::string_view> nearest(std::string_view wrong, const std::vector<std::string_view>& words) {
   if (wrong.empty() || wrong.size() > max_word) return std::nullopt;
   std::optional<std::string_view> best;
-  int best_distance = std::max(1, static_cast<int>(wrong.size()) / 3) + 1;
+  const int length = static_cast<int>(wrong.size());
+  int best_distance = std::min(length, std::max(1, length / 3) + 1);  // a letter in common at least
   for (const std::string_view word : words) {
     if (word.size() > max_word) continue;
     const int candidate = distance(wrong, word);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -17,13 +18,11 @@
 namespace irisgen {
 namespace {
 
-constexpr std::string_view alias_error = "aliases are not part of the language; write the value out";
-
 // yaml-cpp's messages, by how they start, as sentences with a remedy.
 std::string sentence(const std::string& message) {
   using Row = std::pair<std::string_view, std::string_view>;
   constexpr std::array rows = {
-      Row{"the referenced anchor", alias_error},
+      Row{"the referenced anchor", "an alias of an anchor that does not stand before it; write the anchor first"},
       Row{"illegal tab", "a tab in the indentation; indent with spaces"},
       Row{"end of map flow", "a '{' is not closed, or misses a ',' or a closing quote; add it"},
       Row{"end of sequence flow", "a '[' is not closed, or misses a ',' or a closing quote; add it"},
@@ -49,6 +48,13 @@ std::string sentence(const std::string& message) {
 // Thrown through yaml-cpp to end the parse after an error that leaves no tree.
 struct Stop {};
 
+// What an anchor stands for.
+struct Anchored {
+  Value value;
+  std::size_t values = 1;  // in all
+  std::size_t depth = 0;   // levels of lists and maps
+};
+
 // A map or list whose end has not come yet.
 struct Frame {
   Value value;
@@ -57,9 +63,26 @@ struct Frame {
   Member member;
   bool has_key = false;
   bool drop = false;
+  bool is_merge = false;  // that member is the merge key
+  bool merges = false;    // it has had one
   std::unordered_set<std::string> keys;
-  bool is_key = false;  // this whole value stands where a key should
+  std::vector<Value> merged;  // of the merge key, maps in the order of precedence
+  bool is_key = false;        // this whole value stands where a key should
+  YAML::anchor_t anchor = 0;
 };
+
+// Of the whole tree below, the value itself included. Depth is bounded by max_depth.
+void measure(const Value& value, std::size_t level, Anchored& anchored) {
+  ++anchored.values;
+  if (const auto* array = value.as<Array>()) {
+    anchored.depth = std::max(anchored.depth, level + 1);
+    for (const Value& item : *array) measure(item, level + 1, anchored);
+  }
+  if (const auto* object = value.as<Object>()) {
+    anchored.depth = std::max(anchored.depth, level + 1);
+    for (const Member& member : *object) measure(member.value, level + 1, anchored);
+  }
+}
 
 // Builds the tree from yaml-cpp's events. The event interface gives a mark for everything, aliases included, and leaves
 // duplicate keys to us; yaml-cpp's own tree accepts them silently and reports an alias at its anchor.
@@ -107,15 +130,26 @@ class Builder final : public YAML::EventHandler {
     if (awaits_key()) return drop_key(where, "a key is missing before ':'; write one");
     // A null that nobody wrote has the mark of whatever comes next: show the key that lacks a value instead.
     if (!written && !frames_.empty() && frames_.back().has_key) where = frames_.back().member.where;
-    refuse_anchor(mark, anchor);
+    remember(anchor, {Null{}, where});
     add({Null{}, where});
   }
 
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    const std::string message(alias_error);
-    if (awaits_key()) return drop_key(place(mark), message);
-    report_.error(place(mark), message);
-    add({Invalid{}, place(mark)});
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      report_.error(place(mark), "an alias inside of what it stands for; write the value out");
+      throw Stop();
+    }
+    const Anchored& anchored = found->second;
+    count_copies(anchored.values, place(mark));
+    if (frames_.size() + anchored.depth > max_depth) {
+      report_.error(place(mark), "nested deeper than " + std::to_string(max_depth) + " levels; flatten it");
+      throw Stop();
+    }
+    if (!awaits_key()) return add(anchored.value);
+    const auto* text = anchored.value.as<std::string>();
+    if (text) return start_member(place(mark), *text);
+    drop_key(place(mark), "a key must be a word, not an alias of something else; write a word");
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -124,14 +158,18 @@ class Builder final : public YAML::EventHandler {
       report_.error(place(mark), "a quote is not closed; add the closing quote");
       throw Stop();
     }
-    const bool anchored = refuse_anchor(mark, anchor);
-    const bool sound = !refuse_tag(mark, tag) && !anchored;
-    if (awaits_key()) return start_member(place(mark), text);
+    const bool sound = !refuse_tag(mark, tag);
     const bool plain = tag == "?";
+    if (awaits_key()) {
+      remember(anchor, {text, place(mark)});
+      return plain && text == "<<" ? start_merge(place(mark)) : start_member(place(mark), text);
+    }
     Scalar scalar = plain ? resolve_plain(text) : Scalar{text, ""};
     if (!sound) scalar = {Invalid{}, ""};
     if (!scalar.error.empty()) report_.error(place(mark), scalar.error);
-    add({std::move(scalar.content), place(mark)});
+    const Value value = {std::move(scalar.content), place(mark)};
+    remember(anchor, value);
+    add(value);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -151,10 +189,22 @@ class Builder final : public YAML::EventHandler {
 
   bool awaits_key() const { return !frames_.empty() && frames_.back().value.as<Object>() && !frames_.back().has_key; }
 
-  bool refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor == 0) return false;
-    report_.error(place(mark), "anchors are not part of the language; remove it and write the value out where needed");
-    return true;
+  // yaml-cpp numbers anchors, 0 being none; a name that is given again is another anchor.
+  void remember(YAML::anchor_t anchor, const Value& value) {
+    if (anchor == 0) return;
+    Anchored anchored = {value, 0, 0};
+    measure(value, 0, anchored);
+    count_copies(anchored.values, value.where);
+    anchors_[anchor] = std::move(anchored);
+  }
+
+  // Ten aliases of ten aliases of … are few bytes of text and more memory than there is.
+  void count_copies(std::size_t values, Position where) {
+    copied_ += values;
+    if (copied_ <= max_copied_values) return;
+    report_.error(where, "anchors and aliases make more than " + std::to_string(max_copied_values) +
+                             " values of this text; use fewer of them");
+    throw Stop();
   }
 
   // yaml-cpp gives "?" for a plain node and "!" for a quoted scalar, but also for an explicit "!": look at the text.
@@ -192,8 +242,9 @@ class Builder final : public YAML::EventHandler {
     const bool is_key = awaits_key();
     // yaml-cpp takes a bracket that is never closed for a key: tell only once the syntax has turned out right.
     if (is_key) late_.push_back({place(mark), "a key must be a word, not a list or a map; write a word"});
-    if (!refuse_anchor(mark, anchor)) refuse_tag(mark, tag);
+    refuse_tag(mark, tag);
     Frame frame;
+    frame.anchor = anchor;
     frame.value = {std::move(content), place(mark)};
     frame.offset = offset(mark);
     frame.is_key = is_key;
@@ -203,12 +254,13 @@ class Builder final : public YAML::EventHandler {
   void end() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
+    for (const Value& map : frame.merged) merge(map, frame);
+    remember(frame.anchor, frame.value);
     if (!frame.is_key) return add(std::move(frame.value));
     set_key({"", frame.value.where, {}}, true);
   }
 
   void start_member(Position where, const std::string& key) {
-    if (key == "<<") return drop_key(where, "merge keys are not part of the language; write the keys out");
     Frame& frame = frames_.back();
     if (!frame.keys.insert(key).second) {
       return drop_key(where, "duplicate key " + quoted(key) + "; it stands in this map already: remove one of them");
@@ -216,11 +268,45 @@ class Builder final : public YAML::EventHandler {
     set_key({key, where, {}}, false);
   }
 
+  void start_merge(Position where) {
+    Frame& frame = frames_.back();
+    if (frame.merges) return drop_key(where, "duplicate key '<<'; merge a list of maps: '<<: [*a, *b]'");
+    frame.merges = true;
+    set_key({"<<", where, {}}, false);
+    frame.is_merge = true;
+  }
+
   void set_key(Member member, bool drop) {
     Frame& frame = frames_.back();
     frame.member = std::move(member);
     frame.has_key = true;
     frame.drop = drop;
+    frame.is_merge = false;
+  }
+
+  // The value of a merge key: a map, or maps of which the first has precedence.
+  void take_merged(Value value, Frame& frame) {
+    Array maps;
+    if (auto* list = value.as<Array>()) {
+      maps = std::move(*list);
+    } else {
+      maps.push_back(std::move(value));
+    }
+    for (Value& map : maps) {
+      if (map.invalid()) continue;
+      if (map.as<Object>()) {
+        frame.merged.push_back(std::move(map));
+      } else {
+        report_.error(frame.member.where, "'<<' takes a map or a list of maps, as in '<<: *common'");
+      }
+    }
+  }
+
+  static void merge(const Value& map, Frame& frame) {
+    auto& object = *frame.value.as<Object>();
+    for (const Member& member : *map.as<Object>()) {
+      if (frame.keys.insert(member.key).second) object.push_back(member);
+    }
   }
 
   void drop_key(Position where, const std::string& message) {
@@ -237,8 +323,12 @@ class Builder final : public YAML::EventHandler {
     if (auto* array = frame.value.as<Array>()) {
       array->push_back(std::move(value));
     } else {
-      frame.member.value = std::move(value);
-      if (!frame.drop) frame.value.as<Object>()->push_back(std::move(frame.member));
+      if (frame.is_merge) {
+        take_merged(std::move(value), frame);
+      } else if (!frame.drop) {
+        frame.member.value = std::move(value);
+        frame.value.as<Object>()->push_back(std::move(frame.member));
+      }
       frame.has_key = false;
     }
   }
@@ -247,18 +337,28 @@ class Builder final : public YAML::EventHandler {
   const Places& places_;
   Report& report_;
   std::vector<Frame> frames_;
+  std::unordered_map<YAML::anchor_t, Anchored> anchors_;
+  std::size_t copied_ = 0;  // values that anchors keep and aliases make
   std::optional<Value> root_;
   std::vector<Diagnostic> late_;
   int documents_ = 0;
 };
 
+// For a Value and a const Value alike.
+auto* find_member(auto& value, std::string_view key) {
+  auto* object = value.template as<Object>();
+  const auto member = object ? std::ranges::find(*object, key, &Member::key) : decltype(object->begin())();
+  return object && member != object->end() ? &member->value : nullptr;
+}
+
 }  // namespace
 
 const Value* Value::find(std::string_view key) const {
-  const auto* object = as<Object>();
-  if (!object) return nullptr;
-  const auto member = std::ranges::find(*object, key, &Member::key);
-  return member == object->end() ? nullptr : &member->value;
+  return find_member(*this, key);
+}
+
+Value* Value::find(std::string_view key) {
+  return find_member(*this, key);
 }
 
 std::optional<Value> parse_document(std::string_view text, Report& report) {

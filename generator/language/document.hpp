@@ -39,6 +39,7 @@ struct Value {
 
   /// The member of that name, or nullptr; also where this is no object.
   const Value* find(std::string_view key) const;
+  Value* find(std::string_view key);
 };
 
 struct Member {
@@ -50,9 +51,13 @@ struct Member {
 /// Levels of lists and maps within each other that a document may have.
 inline constexpr std::size_t max_depth = 64;
 
-/// YAML or JSON to a tree of values, plain scalars resolved by YAML 1.2's core schema. Anchors, aliases, tags, merge
-/// keys, duplicate keys, several documents and numbers that do not fit are errors of their own. Nothing if there is no
-/// tree to go on with. `text` has no byte-order mark.
+/// Values that a document's anchors and aliases may stand for, all together.
+inline constexpr std::size_t max_copied_values = std::size_t{1} << 20;
+
+/// YAML or JSON to a tree of values, plain scalars resolved by YAML 1.2's core schema. An alias becomes a copy of what
+/// its anchor stands for, with the places of the original; a merge key (`<<`) brings in the members of a map, or of
+/// each of a list of maps, that the map does not have itself. Tags, duplicate keys, several documents and numbers that
+/// do not fit are errors of their own. Nothing if there is no tree to go on with. `text` has no byte-order mark.
 std::optional<Value> parse_document(std::string_view text, Report& report);
 
 }  // namespace irisgen

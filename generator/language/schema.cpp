@@ -81,6 +81,14 @@ class Checker {
 
   void check(const SchemaNode& node, Value& value, const Name& name) {
     if (value.invalid() || report_.full()) return;
+    // What a kernel lacks may stand in the defaults, and what these lack in the kernels.
+    const bool enforced = std::exchange(enforces_defaults_, enforces_defaults_ && node.title != "defaults");
+    check_value(node, value, name);
+    enforces_defaults_ = enforced;
+  }
+
+ private:
+  void check_value(const SchemaNode& node, Value& value, const Name& name) {
     if (!node.any_of.empty()) return check_any(node, value, name);
     if (!accepts(node.type, value)) return wrong_type(node, value, name);
     for (const SchemaNode* part : node.all_of) check(*part, value, name);
@@ -91,7 +99,6 @@ class Checker {
     if (value.as<Object>()) check_object(node, value, name);
   }
 
- private:
   void fail(Value& value, const std::string& message) {
     report_.error(value.where, message);
     value.content = Invalid{};
@@ -100,14 +107,24 @@ class Checker {
   void check_any(const SchemaNode& node, Value& value, const Name& name) {
     const auto branch = std::ranges::find_if(
         node.any_of, [&](const SchemaNode* candidate) { return accepts(irisgen::type_of(*candidate), value); });
-    if (branch == node.any_of.end() || is_other_word(**branch, value)) return wrong_type(node, value, name);
+    if (branch == node.any_of.end() || is_other_word(node, **branch, value)) return wrong_type(node, value, name);
     check(**branch, value, name);
   }
 
-  // A word that is not even near those that stand beside the other types.
-  static bool is_other_word(const SchemaNode& node, const Value& value) {
+  // A word that is not even near those that stand beside numbers.
+  static bool is_other_word(const SchemaNode& node, const SchemaNode& branch, const Value& value) {
     const auto* text = value.as<std::string>();
-    return text && !node.allowed.empty() && !nearest(*text, words_of(node));
+    const auto is_integer = [](const SchemaNode* other) { return irisgen::type_of(*other) == JsonType::integer; };
+    return text && std::ranges::any_of(node.any_of, is_integer) && !branch.allowed.empty() &&
+           !nearest(*text, words_of(branch));
+  }
+
+  // `a dtype` → `dtype`.
+  static std::string_view without_article(std::string_view label) {
+    for (const std::string_view article : {"a ", "an "}) {
+      if (label.starts_with(article)) return label.substr(article.size());
+    }
+    return label;
   }
 
   static std::vector<std::string_view> words_of(const SchemaNode& node) {
@@ -132,8 +149,8 @@ class Checker {
     const auto* text = value.as<std::string>();
     if (!text) return wrong_type(node, value, name);
     const std::string context = name.context.empty() ? "" : " for " + std::string(name.context);
-    fail(value,
-         "unknown " + std::string(name.label) + " " + quoted(*text) + context + suggestion(*text, words_of(node)));
+    fail(value, "unknown " + std::string(without_article(name.label)) + " " + quoted(*text) + context +
+                    suggestion(*text, words_of(node)));
   }
 
   void check_range(const SchemaNode& node, std::int64_t number, Value& value, const Name& name) {
@@ -182,23 +199,39 @@ class Checker {
     auto& object = *value.as<Object>();
     std::set<std::string_view> misspelt;
     for (Member& member : object) {
-      if (const SchemaNode* property = node.property(member.key)) {
+      const SchemaNode* property = node.property(member.key);
+      if (property && property->never) {
+        refuse_key(member, name);
+      } else if (property) {
         check(*property, member.value, {member.key, name.context});
       } else if (node.closed && !report_.full()) {
         if (const auto meant = unknown_key(node, member, name)) misspelt.insert(*meant);
       }
     }
-    for (const std::string& key : node.required) {
-      if (value.find(key) || misspelt.contains(key)) continue;
-      std::string message = "missing key '" + key + "' of ";
-      message.append(label_of(node, name))
-          .append("; add ")
-          .append(key)
-          .append(": ")
-          .append(expected(*node.property(key)));
-      report_.error(value.where, std::move(message));
+    for (const std::string& key : node.required) check_required(node, key, value, name, misspelt);
+    if (enforces_defaults_) {
+      for (const std::string& key : node.required_with_defaults) check_required(node, key, value, name, misspelt);
     }
     check_condition(node, value, name);
+  }
+
+  void check_required(const SchemaNode& node, const std::string& key, const Value& value, const Name& name,
+                      const std::set<std::string_view>& misspelt) {
+    if (value.find(key) || misspelt.contains(key)) return;
+    std::string message = "missing key '" + key + "' of ";
+    message.append(label_of(node, name));
+    if (!name.context.empty()) message.append(" for ").append(name.context);
+    message.append("; add ").append(key).append(": ").append(expected(*node.property(key)));
+    report_.error(value.where, std::move(message));
+  }
+
+  // "all_gather takes no 'op'; remove it".
+  void refuse_key(Member& member, const Name& name) {
+    const std::string_view who = name.context.empty() ? name.label : name.context;
+    if (!member.value.invalid()) {
+      report_.error(member.where, std::string(who) + " takes no '" + member.key + "'; remove it");
+    }
+    member.value.content = Invalid{};
   }
 
   void check_condition(const SchemaNode& node, Value& value, const Name& name) {
@@ -239,6 +272,7 @@ class Checker {
   }
 
   Report& report_;
+  bool enforces_defaults_ = true;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ struct SchemaNodes;
 /// A JSON Schema (draft-07), applied to a Document. Understands the keywords that schemas/spec.json uses, and refuses
 /// any other, so that a rule of the schema is never passed over in silence. Restrictions beyond draft-07: branches of
 /// anyOf differ in type, `if` asks for one key with one constant, a string with a pattern has a maxLength, and 8.0 is
-/// no integer.
+/// no integer. `requiredWithDefaults` is ours: keys that an object must have, save below the document's `defaults`.
 class Schema {
  public:
   /// Throws std::logic_error if the text is no schema of that kind.
@@ -24,6 +24,9 @@ class Schema {
   /// Reports every place where the document breaks a rule. What is wrong becomes Invalid, members of unknown keys
   /// included, so that later rules do not report it again.
   void validate(Value& root, Report& report) const;
+
+  /// The compiled document, for those who ask what it says.
+  const SchemaNodes& nodes() const { return *nodes_; }
 
  private:
   std::unique_ptr<const SchemaNodes> nodes_;

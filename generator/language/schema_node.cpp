@@ -47,7 +47,11 @@ class Compiler {
 
   const SchemaNode* node(const Json& json) {
     SchemaNode& node = nodes_.nodes.emplace_back();
-    fill(node, json);
+    if (json == false) {
+      node.never = true;
+    } else {
+      fill(node, json);
+    }
     return &node;
   }
 
@@ -115,6 +119,7 @@ class Compiler {
           {"pattern", [](auto& node, auto& json) { node.pattern.emplace(json.template get<std::string>()); }},
           {"uniqueItems", [](auto& node, auto& json) { node.unique_items = json; }},
           {"required", [](auto& node, auto& json) { node.required = json; }},
+          {"requiredWithDefaults", [](auto& node, auto& json) { node.required_with_defaults = json; }},
           {"additionalProperties", [](auto& node, auto& json) { node.closed = is_false(json); }},
           {"items", [this](auto& node, auto& json) { node.items = this->node(json); }},
           {"properties",
@@ -192,9 +197,12 @@ std::string type_phrase(JsonType type, const SchemaNode& node) {
 }  // namespace
 
 const SchemaNode* SchemaNode::property(std::string_view name) const {
-  const auto found =
-      std::ranges::find(properties, name, [](const auto& entry) -> std::string_view { return entry.first; });
-  return found == properties.end() ? nullptr : found->second;
+  const auto found = std::ranges::find(properties, name, [](const auto& entry) { return entry.first; });
+  if (found != properties.end()) return found->second;
+  for (const SchemaNode* part : all_of) {
+    if (const SchemaNode* inherited = part->property(name)) return inherited;
+  }
+  return nullptr;
 }
 
 std::vector<std::string_view> SchemaNode::property_names() const {

@@ -38,13 +38,15 @@ struct SchemaNode {
   std::string description;
   bool unique_items = false;
   bool closed = false;  ///< additionalProperties: false
+  bool never = false;   ///< the schema `false`: nothing may stand here
   const SchemaNode* items = nullptr;
   std::vector<std::pair<std::string, const SchemaNode*>> properties;  ///< in the order of the document
   std::vector<std::string> required;
-  std::vector<const SchemaNode*> any_of, all_of;  ///< $ref stands in all_of
+  std::vector<std::string> required_with_defaults;  ///< required once what is shared has been filled in
+  std::vector<const SchemaNode*> any_of, all_of;    ///< $ref stands in all_of
   std::optional<SchemaCondition> condition;
 
-  /// nullptr if there is none of that name.
+  /// Its own or of what it refers to; nullptr if there is none of that name.
   const SchemaNode* property(std::string_view name) const;
   std::vector<std::string_view> property_names() const;
 };

@@ -3,50 +3,35 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "generator/language/defaults.hpp"
 #include "generator/language/document.hpp"
-#include "generator/language/resources.hpp"
-#include "generator/language/schema.hpp"
 #include "generator/language/source_text.hpp"
 #include "generator/language/spec_rules.hpp"
-#include "irisgen/pattern.hpp"
+#include "generator/language/spec_schema.hpp"
+#include "generator/language/unicode.hpp"
 
 namespace irisgen {
 namespace {
 
-Schema read_schema() {
-  const auto text = resource("schemas/spec.json");
-  if (!text) throw std::logic_error("schemas/spec.json is not among the resources");
-  return Schema(*text);
-}
-
-const Schema& spec_schema() {
-  static const Schema schema = read_schema();
-  return schema;
-}
-
-nlohmann::json to_json(const Extent& extent) {
+nlohmann::json to_json(const iris::Extent& extent) {
   if (extent.dynamic) return "dynamic";
   return extent.value;
 }
 
-nlohmann::json to_json(const ConfigSpec& config) {
-  nlohmann::json json = nlohmann::json::object();
-  const auto add = [&](const char* key, const std::optional<int>& value) {
-    if (value) json[key] = *value;
-  };
-  add("blocks", config.blocks);
-  add("threads", config.threads);
-  add("vector", config.vector);
-  add("comm_blocks", config.comm_blocks);
-  add("tile_m", config.tile_m);
-  add("tile_n", config.tile_n);
-  add("tile_k", config.tile_k);
-  add("chunk", config.chunk);
-  add("timeout_ms", config.timeout_ms);
-  return json;
+/// Puts what the command line says into every kernel, before any rule is asked.
+void apply_overrides(Value& root, const Overrides& overrides) {
+  Value* kernels = root.find("kernels");
+  if (!kernels || !kernels->as<Array>() || !overrides.world) return;
+  for (Value& kernel : *kernels->as<Array>()) {
+    auto* object = kernel.as<Object>();
+    if (!object) continue;
+    std::erase_if(*object, [](const Member& member) { return member.key == "world"; });
+    object->push_back({"world", world_option, {std::int64_t{*overrides.world}, world_option}});
+  }
 }
 
 }  // namespace
@@ -56,50 +41,87 @@ const KernelSpec* Spec::find(std::string_view name) const {
   return found == kernels.end() ? nullptr : &*found;
 }
 
-Spec parse_spec(std::string file, std::string text) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+Spec parse_spec(std::string file, std::string text, const Overrides& overrides, Report& report) {
   Spec spec;
   spec.file = std::move(file);
-  spec.text = std::move(text);
-  Report report = spec.report();
+  spec.text = without_byte_order_mark(std::move(text));
   if (auto root = parse_document(spec.text, report)) {
+    apply_defaults(*root);
+    apply_overrides(*root, overrides);
     spec_schema().validate(*root, report);
     spec.kernels = apply_rules(*root, report);
   }
+  return spec;
+}
+
+Spec parse_spec(std::string file, std::string text, const Overrides& overrides) {
+  Report report(file, text);
+  Spec spec = parse_spec(std::move(file), std::move(text), overrides, report);
   report.throw_if_any();
   return spec;
 }
 
-Spec read_spec(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+std::string read_text(const std::string& path) {
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& stream = path == "-" ? std::cin : file;
   std::string text;
   std::array<char, 1 << 16> piece;
   // Up to one byte more than is allowed, so that parse_spec sees that there is too much, whatever the file is.
-  while (file && text.size() <= max_text_bytes) {
+  while (stream && text.size() <= max_text_bytes) {
     const std::size_t wanted = std::min(piece.size(), max_text_bytes + 1 - text.size());
-    file.read(piece.data(), static_cast<std::streamsize>(wanted));
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    stream.read(piece.data(), static_cast<std::streamsize>(wanted));
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
   }
-  if (!file.is_open() || file.bad())
+  if ((path != "-" && !file.is_open()) || stream.bad()) {
     throw std::runtime_error("cannot read " + path + "; check that it is a file that you may read");
-  return parse_spec(path, std::move(text));
+  }
+  return text;
+}
+
+std::string display_name(const std::string& path) {
+  return path == "-" ? "<stdin>" : path;
+}
+
+Spec read_spec(const std::string& path, const Overrides& overrides) {
+  return parse_spec(display_name(path), read_text(path), overrides);
 }
 
 std::string canonical_json(const KernelSpec& kernel, int world) {
-  const Pattern& pattern = *kernel.pattern;
-  nlohmann::json json = {
-      {"name", kernel.name}, {"pattern", pattern.name},   {"dtype", to_string(kernel.dtype)},
-      {"world", world},      {"variant", kernel.variant}, {"config", to_json(kernel.config)},
-  };
-  if (pattern.reduces) {
-    json["accumulate"] = to_string(kernel.accumulate);
-    json["op"] = to_string(kernel.op);
-  }
-  if (pattern.rooted) json["root"] = kernel.root;
-  json["shape"] = {{"m", to_json(kernel.m)}, {"n", to_json(kernel.n)}};
-  if (pattern.extents.find('k') != std::string_view::npos) json["shape"]["k"] = to_json(kernel.k);
+  const Problem& problem = kernel.problem;
+  const PatternKeys& keys = keys_of(problem.pattern);
+  nlohmann::json json = {{"name", kernel.name},
+                         {"pattern", problem.pattern},
+                         {"dtype", to_string(problem.dtype)},
+                         {"world", world},
+                         {"shape", nlohmann::json::object()},
+                         {"variant", kernel.variant},
+                         {"config", nlohmann::json::object()}};
+  if (keys.takes_accumulate) json["accumulate"] = to_string(problem.accumulate);
+  if (problem.op) json["op"] = to_string(*problem.op);
+  if (problem.root) json["root"] = *problem.root;
+  if (!problem.shard.empty()) json["shard"] = problem.shard;
+  for (const auto& [name, extent] : problem.extents) json["shape"][name] = to_json(extent);
+  for (const auto& [key, setting] : kernel.config) json["config"][key] = setting.value;
   return json.dump();
+}
+
+Spec check(const KernelSpec& kernel) {
+  const std::vector<std::string> names = pattern_names();
+  if (std::ranges::find(names, kernel.problem.pattern) == names.end()) {
+    throw std::runtime_error("unknown pattern '" + kernel.problem.pattern + "'" +
+                             suggestion(kernel.problem.pattern, {names.begin(), names.end()}));
+  }
+  if (kernel.problem.result != kernel.problem.dtype) {
+    throw std::runtime_error("kernel '" + kernel.name +
+                             "' has a result of another type than its dtype, which only parts " +
+                             "of operations may have; leave `result` out");
+  }
+  const std::vector<int> worlds = kernel.worlds.empty() ? std::vector{kernel.problem.world} : kernel.worlds;
+  auto json = nlohmann::json::parse(canonical_json(kernel, worlds.front()));
+  json["world"] = worlds;
+  const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
+  return parse_spec("kernel '" + kernel.name + "'", spec.dump());
 }
 
 }  // namespace irisgen

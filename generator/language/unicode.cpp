@@ -98,4 +98,10 @@ std::string quoted(std::string_view word) {
   return "'" + printable(word, 60) + "'";
 }
 
+std::string without_byte_order_mark(std::string text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.erase(0, mark.size());
+  return text;
+}
+
 }  // namespace irisgen

@@ -1,10 +1,8 @@
+#include "iris/dtype.hpp"
+
 #include <algorithm>
-#include <array>
-#include <utility>
 
-#include "irisgen/spec.hpp"
-
-namespace irisgen {
+namespace iris {
 namespace {
 
 struct DtypeRow {
@@ -18,8 +16,9 @@ constexpr std::array dtypes = {
     DtypeRow{Dtype::f64, "f64", 8},   DtypeRow{Dtype::f32, "f32", 4}, DtypeRow{Dtype::f16, "f16", 2},
     DtypeRow{Dtype::bf16, "bf16", 2}, DtypeRow{Dtype::i32, "i32", 4},
 };
+static_assert(dtypes.size() == all_dtypes.size());
 
-constexpr std::array<std::string_view, 4> ops = {"sum", "max", "min", "prod"};
+constexpr std::array<std::string_view, all_ops.size()> ops = {"sum", "max", "min", "prod"};
 
 const DtypeRow& row_of(Dtype dtype) {
   return dtypes.at(static_cast<std::size_t>(dtype));
@@ -51,4 +50,4 @@ std::optional<Op> op_from(std::string_view name) {
   return static_cast<Op>(found - ops.begin());
 }
 
-}  // namespace irisgen
+}  // namespace iris

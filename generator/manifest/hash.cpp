@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace irisgen {
+namespace iris {
 namespace {
 
 constexpr std::size_t block_bytes = 64;
@@ -83,4 +83,4 @@ std::string sha256_hex(std::string_view bytes) {
   return to_hex(hash);
 }
 
-}  // namespace irisgen
+}  // namespace iris

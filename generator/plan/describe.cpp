@@ -1,51 +1,48 @@
 #include "generator/plan/describe.hpp"
 
-#include "irisgen/pattern.hpp"
+#include <array>
+#include <cstdio>
 
 namespace irisgen {
-
-const Extent& extent_of(const KernelSpec& kernel, char name) {
-  switch (name) {
-    case 'm':
-      return kernel.m;
-    case 'n':
-      return kernel.n;
-    default:
-      return kernel.k;
+std::string describe(const Problem& problem, std::string_view variant) {
+  std::string text = problem.pattern;
+  if (!variant.empty()) text.append(" (").append(variant).append(")");
+  text.append(" of ").append(to_string(problem.dtype));
+  if (problem.result != problem.dtype) text += " to " + std::string(to_string(problem.result));
+  if (problem.op) {
+    text += ", " + std::string(to_string(*problem.op)) + " in " + std::string(to_string(problem.accumulate));
   }
+  if (problem.shard == "n") text += " by columns";
+  text += ", " + std::to_string(problem.world) + (problem.world == 1 ? " rank" : " ranks");
+  if (problem.root) text += ", from rank " + std::to_string(*problem.root);
+  for (const auto& [name, extent] : named_extents(problem)) {
+    text += ", " + name + (extent.dynamic ? " dynamic" : " = " + std::to_string(extent.value));
+  }
+  return text;
 }
 
-std::string named_extents(const KernelSpec& kernel) {
-  const std::string names(kernel.pattern->extents);
-  const bool is_vector = names == "mn" && !kernel.m.dynamic && kernel.m.value == 1;
-  return is_vector ? "n" : names;
+std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
+  const bool is_vector = problem.extents.size() == 2 && problem.extents[0].name == "m" &&
+                         problem.extents[0].extent == iris::Extent{.value = 1};
+  return {problem.extents.begin() + (is_vector ? 1 : 0), problem.extents.end()};
 }
 
 std::string describe(const Plan& plan) {
-  const KernelSpec& kernel = plan.kernel;
-  std::string text =
-      std::string(kernel.pattern->name) + " (" + plan.variant + ") of " + std::string(to_string(kernel.dtype));
-  if (kernel.pattern->reduces) {
-    text += ", " + std::string(to_string(kernel.op)) + " in " + std::string(to_string(kernel.accumulate));
-  }
-  text += ", " + std::to_string(plan.world) + (plan.world == 1 ? " rank" : " ranks");
-  if (kernel.pattern->rooted) text += ", from rank " + std::to_string(kernel.root);
-  for (const char name : named_extents(kernel)) {
-    const Extent& extent = extent_of(kernel, name);
-    text += ", ";
-    text += name;
-    text += extent.dynamic ? " dynamic" : " = " + std::to_string(extent.value);
-  }
-  return text + ", for " + std::string(plan.target->name);
+  return describe(plan.problem, plan.variant) + ", for " + std::string(plan.target->name);
 }
 
-std::string describe_shape(const Plan& plan, const Argument& argument) {
+std::string describe(const Plan& plan, const KernelPlan& kernel) {
+  return describe(kernel.problem, kernel.variant) + ", for " + std::string(plan.target->name);
+}
+
+std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape) {
+  const std::vector<iris::NamedExtent> named = named_extents(problem);
   std::string text = "(";
-  for (const Argument::Dimension& dimension : argument.shape) {
-    const bool is_named = named_extents(plan.kernel).find(dimension.extent) != std::string::npos;
-    if (!is_named && dimension.factor == 1) continue;
+  for (const iris::Dimension& dimension : shape) {
+    const bool is_hidden = named.size() < problem.extents.size() && dimension.extent == problem.extents[0].name;
+    if (is_hidden && dimension.factor == 1) continue;
     if (text.size() > 1) text += ", ";
-    const Extent& extent = extent_of(plan.kernel, dimension.extent);
+    const iris::Extent& extent = problem.extent(dimension.extent);
     if (!extent.dynamic) {
       text += std::to_string(extent.value * dimension.factor / dimension.divisor);
       continue;
@@ -55,6 +52,31 @@ std::string describe_shape(const Plan& plan, const Argument& argument) {
     if (dimension.divisor != 1) text += "/" + std::to_string(dimension.divisor);
   }
   return text + ")";
+}
+
+std::string symbol_of(const std::string& name, const KernelPlan& kernel) {
+  const Problem& problem = kernel.problem;
+  std::string symbol = name + "_";
+  if (!kernel.part.empty() && kernel.part != kernel.variant) symbol += kernel.part + "_";
+  symbol += kernel.variant + "_" + std::string(to_string(problem.dtype));
+  if (problem.result != problem.dtype) symbol += "_to_" + std::string(to_string(problem.result));
+  if (problem.op) symbol += "_" + std::string(to_string(*problem.op));
+  symbol += "_w" + std::to_string(problem.world);
+  for (const auto& [extent_name, extent] : named_extents(problem)) {
+    symbol += extent.dynamic ? "_dynamic_" + extent_name : "_" + extent_name + std::to_string(extent.value);
+  }
+  return symbol;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array units = {"KB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 999.95 && unit + 1 < units.size(); ++unit) value /= 1000;
+  // By hand, so that no locale's point gets in.
+  const auto tenths = static_cast<std::int64_t>(value * 10 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + units.at(unit);
 }
 
 }  // namespace irisgen

@@ -6,18 +6,25 @@
 
 namespace irisgen {
 
-/// The kernel in a line, for banners and messages:
-/// `all_reduce (two_shot) of f32, sum over 8 ranks, n = 85002, for gfx942`.
+/// The operation in a line, for banners and messages:
+/// `all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942`.
 std::string describe(const Plan& plan);
+/// One of its kernels, likewise.
+std::string describe(const Plan& plan, const KernelPlan& kernel);
+/// What is computed, without the algorithm where none is given: `all_reduce of f32, sum in f32, 8 ranks, n = 85002`.
+std::string describe(const Problem& problem, std::string_view variant = {});
 
 /// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
 /// without an m of 1 that nobody wrote.
-std::string describe_shape(const Plan& plan, const Argument& argument);
+std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape);
 
-/// The extent of that name ('m', 'n' or 'k') as the kernel's description gives it.
-const Extent& extent_of(const KernelSpec& kernel, char name);
+/// The extents that tell kernels apart: all of them, but m of a collective over a plain vector (m = 1).
+std::vector<iris::NamedExtent> named_extents(const Problem& problem);
 
-/// The extents that tell kernels apart: all of the pattern's, but m of a collective over a plain vector (m = 1).
-std::string named_extents(const KernelSpec& kernel);
+/// `gradient_sum_two_shot_f32_sum_w8_n85002`: whoever sees it in a profile knows what it is.
+std::string symbol_of(const std::string& name, const KernelPlan& kernel);
+
+/// Bytes as people read them: `1.3 MB`.
+std::string bytes_text(std::int64_t bytes);
 
 }  // namespace irisgen

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "generator/plan/describe.hpp"
-#include "irisgen/pattern.hpp"
 
 namespace irisgen {
 namespace {
@@ -44,53 +43,121 @@ std::string fixed(double value, int digits) {
   return {buffer.data(), end.ptr};
 }
 
-std::string bytes_text(std::int64_t bytes) {
-  constexpr std::array units = {"KB", "MB", "GB", "TB", "PB", "EB"};
-  if (bytes < 1000) return std::to_string(bytes) + " B";
-  double value = static_cast<double>(bytes) / 1000;
-  std::size_t unit = 0;
-  for (; value >= 999.95 && unit + 1 < units.size(); ++unit) value /= 1000;
-  return fixed(value, 1) + " " + units[unit];
-}
-
 std::string microseconds(double value) {
   return fixed(value, value < 100 ? 2 : 0) + " µs";
 }
 
 /// `1.3 MB`, or `512 B + 16·m·n B` where it depends on a launch.
-std::string workspace_text(const WorkspaceSize& workspace) {
-  if (workspace.scale == 0) return workspace.fixed == 0 ? "none" : bytes_text(workspace.fixed);
-  std::string text = workspace.fixed == 0 ? "" : bytes_text(workspace.fixed) + " + ";
-  text += std::to_string(workspace.scale);
-  for (const char extent : workspace.extents) {
-    text += "·";
-    text += extent;
+std::string workspace_text(const iris::ByteSize& workspace) {
+  std::string text;
+  for (const iris::ByteSize::Term& term : workspace.terms) {
+    if (term.bytes == 0) continue;
+    if (!text.empty()) text += " + ";
+    if (term.extents.empty()) {
+      text += bytes_text(term.bytes);
+      continue;
+    }
+    text += std::to_string(term.bytes);
+    for (const std::string& extent : term.extents) text += "·" + extent;
+    text += " B";
   }
-  return text + " B";
+  return text.empty() ? "no workspace" : "workspace of " + text;
 }
 
 std::string link_text(const Plan& plan) {
-  if (!plan.dynamic_extents.empty() && plan.prediction.link_bytes == 0) return "known only at launch";
+  if (!plan.problem.is_static()) return "known only at launch";
   return bytes_text(plan.prediction.link_bytes) + " sent by the busiest rank in a launch";
+}
+
+std::vector<Row> choice_rows(const Plan& plan) {
+  std::vector<Row> rows;
+  for (const Choice& choice : plan.choices) rows.push_back({choice.name, choice.value, choice.reason});
+  for (const Alternative& other : plan.alternatives) {
+    if (other.variant != plan.variant && !other.refusal.empty()) rows.push_back({"", "", "not: " + other.refusal});
+  }
+  return rows;
+}
+
+std::vector<Row> constant_rows(const KernelPlan& kernel) {
+  std::vector<Row> rows;
+  for (const Constant& constant : kernel.constants) {
+    if (!constant.reason.empty()) rows.push_back({constant.name, constant.text(), constant.reason});
+  }
+  return rows;
 }
 
 std::vector<Row> argument_rows(const Plan& plan) {
   std::vector<Row> rows;
-  for (const Argument& argument : plan.arguments) {
+  for (const iris::Argument& argument : plan.arguments) {
     std::string notes = argument.symmetric ? "on the symmetric heap, " : "any memory, ";
     notes += std::to_string(argument.alignment) + "-byte aligned";
     if (argument.root_only) notes += ", read on the root only";
-    rows.push_back({argument.name, describe_shape(plan, argument), std::string(to_string(argument.dtype)),
-                    argument.access == Access::read ? "read" : "written", notes});
+    rows.push_back({argument.name, describe_shape(plan.problem, argument.shape), std::string(to_string(argument.dtype)),
+                    argument.access == iris::Access::read ? "read" : "written", notes});
+  }
+  for (const iris::Intermediate& buffer : plan.intermediates) {
+    rows.push_back({buffer.name, describe_shape(plan.problem, buffer.shape), std::string(to_string(buffer.dtype)),
+                    "between", "on the symmetric heap, kept from launch to launch"});
   }
   return rows;
+}
+
+std::string name_of(const KernelPlan& kernel) {
+  return kernel.part.empty() ? "the kernel" : kernel.part;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
+std::string words_of(const Plan& plan, const iris::Step& step) {
+  std::string text = step.stream == 0 ? "" : "stream " + std::to_string(step.stream) + ": ";
+  if (const auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
+    return text + "launch " + name_of(plan.kernels[static_cast<std::size_t>(launch->kernel)]) + "(" +
+           join(launch->buffers) + ")";
+  }
+  if (const auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
+    const std::string where =
+        copy->peer_offset == 0 ? "this rank's " : "rank + " + std::to_string(copy->peer_offset) + "'s ";
+    return text + "copy " + copy->from + " to " + where + copy->to;
+  }
+  return text + "wait for stream " + std::to_string(std::get<iris::WaitStep>(step.action).stream);
+}
+
+/// Nothing for the common case, one kernel and one launch.
+std::string steps_text(const Plan& plan) {
+  if (plan.schedules.size() == 1 && plan.schedules[0].steps.size() == 1) return "";
+  std::string text;
+  for (const iris::Schedule& schedule : plan.schedules) {
+    text += "\n  steps";
+    if (plan.schedules.size() > 1) {
+      text += schedule.up_to == iris::every_size ? " of any larger size"
+                                                 : " up to a size of " + std::to_string(schedule.up_to);
+    }
+    text += "\n";
+    for (const iris::Step& step : schedule.steps) text += "    " + words_of(plan, step) + "\n";
+  }
+  return text;
+}
+
+std::string kernels_text(const Plan& plan) {
+  std::string text;
+  for (const KernelPlan& kernel : plan.kernels) {
+    if (!kernel.part.empty()) text += "\n  " + kernel.part + ": " + describe(plan, kernel) + "\n";
+    text += table(constant_rows(kernel));
+  }
+  return text;
 }
 
 std::vector<Row> cost_rows(const Plan& plan) {
   const Prediction& prediction = plan.prediction;
   std::vector<Row> rows;
-  rows.push_back({"workspace", workspace_text(plan.workspace) + ", and " + std::to_string(plan.flags) +
-                                   " flags, on the symmetric heap of each rank"});
+  for (const KernelPlan& kernel : plan.kernels) {
+    rows.push_back({kernel.part.empty() ? "on the heap" : kernel.part + " on the heap",
+                    workspace_text(kernel.workspace) + " and " + std::to_string(kernel.flags) + " flags on each rank"});
+  }
   rows.push_back({"over the links", link_text(plan)});
   if (prediction.time_us > 0) {
     rows.push_back({"predicted",
@@ -100,24 +167,76 @@ std::vector<Row> cost_rows(const Plan& plan) {
   return rows;
 }
 
-nlohmann::ordered_json argument_json(const Plan& plan, const Argument& argument) {
+nlohmann::ordered_json json_of(const KernelPlan& kernel) {
+  using Json = nlohmann::ordered_json;
+  Json constants = Json::array();
+  for (const Constant& constant : kernel.constants) {
+    const auto* number = std::get_if<std::int64_t>(&constant.value);
+    constants.push_back({{"name", constant.name},
+                         {"value", number ? Json(*number) : Json(constant.text())},
+                         {"unit", constant.unit},
+                         {"reason", constant.reason}});
+  }
+  Json workspace = Json::array();
+  for (const auto& term : kernel.workspace.terms)
+    workspace.push_back({{"bytes", term.bytes}, {"extents", term.extents}});
+  return {{"part", kernel.part},     {"variant", kernel.variant},
+          {"symbol", kernel.symbol}, {"constants", std::move(constants)},
+          {"flags", kernel.flags},   {"workspace", std::move(workspace)}};
+}
+
+nlohmann::ordered_json json_of(const Plan& plan, const iris::Argument& argument) {
   return {{"name", argument.name},
-          {"access", argument.access == Access::read ? "read" : "write"},
+          {"access", argument.access == iris::Access::read ? "read" : "write"},
           {"dtype", to_string(argument.dtype)},
-          {"shape", describe_shape(plan, argument)},
+          {"shape", describe_shape(plan.problem, argument.shape)},
           {"symmetric", argument.symmetric},
           {"alignment", argument.alignment},
           {"root_only", argument.root_only}};
 }
 
+/// The rows of one plan in a side-by-side table, as (name, value).
+std::vector<std::pair<std::string, std::string>> side_rows(const Plan& plan) {
+  std::vector<std::pair<std::string, std::string>> rows = {{"variant", plan.variant}};
+  for (const KernelPlan& kernel : plan.kernels) {
+    const std::string prefix = kernel.part.empty() ? "" : kernel.part + " ";
+    for (const Constant& constant : kernel.constants) {
+      if (std::holds_alternative<std::int64_t>(constant.value) && constant.name != "world") {
+        rows.emplace_back(prefix + constant.name, constant.text());
+      }
+    }
+    rows.emplace_back(prefix + "flags", std::to_string(kernel.flags));
+  }
+  for (const Alternative& other : plan.alternatives) {
+    if (other.time_us > 0) rows.emplace_back("predicted, " + other.variant, microseconds(other.time_us));
+  }
+  if (plan.prediction.time_us > 0) rows.emplace_back("floor", microseconds(plan.prediction.floor_us));
+  if (plan.problem.is_static()) rows.emplace_back("over the links", bytes_text(plan.prediction.link_bytes));
+  return rows;
+}
+
 }  // namespace
 
 std::string explain(const Plan& plan) {
-  std::vector<Row> choices;
-  choices.reserve(plan.choices.size());
-  for (const Choice& choice : plan.choices) choices.push_back({choice.name, choice.value, choice.reason});
-  return plan.kernel.name + ": " + describe(plan) + "\n\n" + table(choices) + "\n" + table(argument_rows(plan)) + "\n" +
-         table(cost_rows(plan));
+  return plan.name + ": " + describe(plan) + "\n\n" + table(choice_rows(plan)) + kernels_text(plan) + steps_text(plan) +
+         "\n" + table(argument_rows(plan)) + "\n" + table(cost_rows(plan));
+}
+
+std::string explain_side_by_side(std::span<const Plan> plans) {
+  std::vector<Row> rows = {{""}};
+  for (const Plan& plan : plans) rows[0].emplace_back(plan.target->name);
+  for (std::size_t column = 0; column < plans.size(); ++column) {
+    auto below = rows.begin();  // a row of another plan's goes below the one before it
+    for (const auto& [name, value] : side_rows(plans[column])) {
+      auto row = std::ranges::find(rows, name, [](const Row& other) { return other[0]; });
+      if (row == rows.end()) row = rows.insert(std::next(below), Row{name});
+      row->resize(column + 1, "-");
+      row->push_back(value);
+      below = row;
+    }
+  }
+  for (Row& row : rows) row.resize(plans.size() + 1, "-");
+  return plans.front().name + ": " + describe(plans.front().problem) + "\n\n" + table(rows);
 }
 
 std::string explain_json(const Plan& plan) {
@@ -126,25 +245,42 @@ std::string explain_json(const Plan& plan) {
   for (const Choice& choice : plan.choices) {
     choices.push_back({{"name", choice.name}, {"value", choice.value}, {"reason", choice.reason}});
   }
+  Json alternatives = Json::array();
+  for (const Alternative& other : plan.alternatives) {
+    alternatives.push_back({{"variant", other.variant}, {"refusal", other.refusal}, {"time_us", other.time_us}});
+  }
   Json arguments = Json::array();
-  for (const Argument& argument : plan.arguments) arguments.push_back(argument_json(plan, argument));
-  const WorkspaceSize& workspace = plan.workspace;
+  for (const iris::Argument& argument : plan.arguments) arguments.push_back(json_of(plan, argument));
+  Json intermediates = Json::array();
+  for (const iris::Intermediate& buffer : plan.intermediates) {
+    intermediates.push_back({{"name", buffer.name},
+                             {"dtype", to_string(buffer.dtype)},
+                             {"shape", describe_shape(plan.problem, buffer.shape)}});
+  }
+  Json kernels = Json::array();
+  for (const KernelPlan& kernel : plan.kernels) kernels.push_back(json_of(kernel));
+  Json schedules = Json::array();
+  for (const iris::Schedule& schedule : plan.schedules) {
+    Json steps = Json::array();
+    for (const iris::Step& step : schedule.steps) steps.push_back(words_of(plan, step));
+    schedules.push_back({{"up_to", schedule.up_to == iris::every_size ? Json(nullptr) : Json(schedule.up_to)},
+                         {"steps", std::move(steps)}});
+  }
   const Prediction& prediction = plan.prediction;
   const Json json = {
-      {"name", plan.kernel.name},
-      {"pattern", plan.kernel.pattern->name},
-      {"world", plan.world},
+      {"name", plan.name},
+      {"pattern", plan.problem.pattern},
+      {"world", plan.problem.world},
       {"target", plan.target->name},
       {"variant", plan.variant},
-      {"symbol", plan.symbol},
-      {"blocks", plan.blocks},
-      {"threads", plan.threads},
       {"timeout_ms", plan.timeout_ms},
       {"in_place", plan.in_place},
-      {"flags", plan.flags},
-      {"workspace", {{"fixed", workspace.fixed}, {"scale", workspace.scale}, {"extents", workspace.extents}}},
-      {"arguments", std::move(arguments)},
       {"choices", std::move(choices)},
+      {"alternatives", std::move(alternatives)},
+      {"arguments", std::move(arguments)},
+      {"intermediates", std::move(intermediates)},
+      {"kernels", std::move(kernels)},
+      {"schedules", std::move(schedules)},
       {"prediction",
        {{"link_bytes", prediction.link_bytes},
         {"floor_us", prediction.floor_us},

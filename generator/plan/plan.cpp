@@ -1,115 +1,123 @@
 #include "irisgen/plan.hpp"
 
-#include <stdexcept>
+#include <algorithm>
 
-#include <iris/device/abi.hpp>
-#include "generator/language/resources.hpp"
+#include "generator/manifest/hash.hpp"
+#include "generator/plan/choose.hpp"
 #include "generator/plan/describe.hpp"
-#include "irisgen/pattern.hpp"
-#include "irisgen/source.hpp"
 
 namespace irisgen {
 namespace {
 
-/// GPUs that can address one another: those of one machine.
-constexpr int max_gpu_world = 8;
-
 constexpr int default_timeout_ms = 10'000;
 
-void check_world(const KernelSpec& kernel, int world, const Target& target) {
-  const int largest = target.platform == Platform::host ? iris::device::max_world : max_gpu_world;
-  if (world >= 1 && world <= largest) return;
-  Report report("kernel '" + kernel.name + "'", "");
-  report.error(kernel.world_where, "a world of " + std::to_string(world) + " ranks on " + std::string(target.name) +
-                                       "; world must be from 1 to " + std::to_string(largest) + " there");
-  report.throw_if_any();
+void check_world(const KernelSpec& kernel, int world, const Target& target, Report& report) {
+  if (world >= 1 && world <= target.max_world) return;
+  report.error(kernel.where.world, "a world of " + std::to_string(world) + " ranks; world must be from 1 to " +
+                                       std::to_string(target.max_world) + " there");
 }
 
-/// `gradient_sum_two_shot_f32_sum_w8_n85002`: whoever sees it in a profile knows what it is.
-std::string symbol_of(const Plan& plan) {
-  const KernelSpec& kernel = plan.kernel;
-  std::string symbol = kernel.name + "_" + plan.variant + "_" + std::string(to_string(kernel.dtype));
-  if (kernel.pattern->reduces) symbol += "_" + std::string(to_string(kernel.op));
-  symbol += "_w" + std::to_string(plan.world);
-  for (const char name : named_extents(kernel)) {
-    const Extent& extent = extent_of(kernel, name);
-    symbol += extent.dynamic ? "_dynamic_" : "_";
-    symbol += name;
-    if (!extent.dynamic) symbol += std::to_string(extent.value);
-  }
-  return symbol;
+Problem problem_of(const KernelSpec& kernel, int world) {
+  Problem problem = kernel.problem;
+  problem.world = world;
+  return problem;
 }
 
-/// The second launch bound: how much of a compute unit must be free for the grid to be resident as a whole, since its
-/// blocks wait for one another. CUDA counts blocks of a multiprocessor, HIP waves of a SIMD.
-int residency_of(const Plan& plan) {
-  const Target& target = *plan.target;
-  if (target.platform == Platform::host) return 1;
-  const auto divide_up = [](int value, int by) { return (value + by - 1) / by; };
-  const int blocks_per_unit = divide_up(plan.blocks, target.compute_units);
-  if (target.platform == Platform::nvidia) return blocks_per_unit;
-  constexpr int simds = 4;  // of a CU
-  return divide_up(blocks_per_unit * plan.threads, simds * target.wave);
-}
-
-/// The keys that every template has; the pattern has added its own.
-void add_common_substitutions(Plan& plan) {
-  auto& values = plan.substitutions;
-  values["symbol"] = plan.symbol;
-  values["element"] = to_string(plan.kernel.dtype);
-  values["world"] = std::to_string(plan.world);
-  values["blocks"] = std::to_string(plan.blocks);
-  values["threads"] = std::to_string(plan.threads);
-  values["residency"] = std::to_string(residency_of(plan));
-  std::string& extents = values["extents"];
-  for (const char name : plan.kernel.pattern->extents) {
-    const Extent& extent = extent_of(plan.kernel, name);
-    std::string parameter = "dynamic_";
-    parameter += name;
-    values[{name}] = extent.dynamic ? parameter : std::to_string(extent.value);
-    if (extent.dynamic) extents.append(", i64 ").append(parameter);
-  }
-}
-
-/// A template and its planning file that disagree about a key show it here, before anything is written.
-void check_template(const Plan& plan) {
-  const auto text = resource("templates/" + plan.template_path);
-  if (!text) throw std::logic_error("no template templates/" + plan.template_path);
-  try {
-    substitute(*text, plan.substitutions);
-  } catch (const std::logic_error& error) {
-    throw std::logic_error("templates/" + plan.template_path + ": " + error.what());
+/// What each kernel is called, in profiles and in the output folder.
+void name_kernels(Plan& plan) {
+  plan.stem = plan.name + ".w" + std::to_string(plan.problem.world) + "." + std::string(plan.target->name);
+  for (KernelPlan& kernel : plan.kernels) {
+    kernel.symbol = symbol_of(plan.name, kernel);
+    kernel.stem = plan.stem + (kernel.part.empty() ? "" : "." + kernel.part);
   }
 }
 
 }  // namespace
 
-Plan make_plan(const KernelSpec& kernel, int world, const Target& target) {
-  check_world(kernel, world, target);
+Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const PlanOptions& options) {
   Plan plan;
-  plan.kernel = kernel;
-  plan.world = world;
+  plan.name = kernel.name;
+  plan.problem = problem_of(kernel, world);
   plan.target = &target;
-  plan.timeout_ms = kernel.config.timeout_ms.value_or(default_timeout_ms);
-  for (const char name : kernel.pattern->extents) {
-    if (extent_of(kernel, name).dynamic) plan.dynamic_extents.push_back(name);
-  }
-  kernel.pattern->plan(plan);
+  Report report("kernel '" + kernel.name + "' for " + std::string(target.name), "");
+  check_world(kernel, world, target, report);
+  const Pattern& pattern = pattern_of(plan.problem);
+  if (pattern.check) pattern.check(kernel, plan.problem, report);
+  report.throw_if_any();
 
-  plan.symbol = symbol_of(plan);
-  plan.stem = kernel.name + ".w" + std::to_string(world) + "." + std::string(target.name);
-  add_common_substitutions(plan);
-  check_template(plan);
+  Chosen chosen = choose(kernel, plan.problem, target, options);
+  plan.variant = std::move(chosen.variant);
+  plan.alternatives = std::move(chosen.alternatives);
+  plan.prediction = std::move(chosen.prediction);
+  plan.choices.push_back({"variant", plan.variant, std::move(chosen.reason)});
+  plan.schedules = std::move(chosen.schedules);
+  plan.arguments = std::move(chosen.draft.arguments);
+  plan.intermediates = std::move(chosen.draft.intermediates);
+  plan.kernels = std::move(chosen.draft.kernels);
+  plan.in_place = chosen.draft.in_place;
+
+  const auto timeout = kernel.config.find("timeout_ms");
+  plan.timeout_ms = timeout == kernel.config.end() ? default_timeout_ms : timeout->second.value;
+  plan.spec_hash = iris::sha256_hex(canonical_json(kernel, world));
+  name_kernels(plan);
   return plan;
 }
 
-std::vector<std::int64_t> shape_of(const Argument& argument, std::int64_t m, std::int64_t n, std::int64_t k) {
-  std::vector<std::int64_t> shape;
-  for (const Argument::Dimension& dimension : argument.shape) {
-    const std::int64_t extent = dimension.extent == 'm' ? m : dimension.extent == 'n' ? n : k;
-    shape.push_back(extent * dimension.factor / dimension.divisor);
+namespace {
+
+/// The refusals of one kernel in one world, as it is tried on one target after another.
+void add(std::vector<Refusal>& refusals, const Diagnostic& diagnostic, const Target& target) {
+  const auto same = std::ranges::find_if(refusals, [&](const Refusal& other) {
+    return other.diagnostic.where == diagnostic.where && other.diagnostic.message == diagnostic.message;
+  });
+  if (same == refusals.end()) {
+    refusals.push_back({diagnostic, {&target}});
+  } else {
+    same->targets.push_back(&target);
   }
-  return shape;
+}
+
+void plan_kernel(const KernelSpec& kernel, int world, std::span<const Target* const> targets,
+                 const PlanOptions& options, std::vector<Plan>& plans, std::vector<Refusal>& refusals) {
+  const std::size_t plans_before = plans.size();
+  std::vector<Refusal> own;
+  for (const Target* target : targets) {
+    try {
+      plans.push_back(make_plan(kernel, world, *target, options));
+    } catch (const SpecError& error) {
+      for (const Diagnostic& diagnostic : error.report().diagnostics()) add(own, diagnostic, *target);
+    }
+  }
+  for (Refusal& refusal : own) {
+    refusal.everywhere = plans.size() == plans_before;
+    refusals.push_back(std::move(refusal));
+  }
+}
+
+}  // namespace
+
+std::string Refusal::message() const {
+  std::string words;
+  for (const Target* target : targets) words.append(words.empty() ? "for " : ", ").append(target->name);
+  return words + ": " + diagnostic.message;
+}
+
+std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targets, const PlanOptions& options,
+                           std::vector<Refusal>& refusals) {
+  std::vector<Plan> plans;
+  for (const KernelSpec& kernel : spec.kernels) {
+    for (const int world : kernel.worlds) plan_kernel(kernel, world, targets, options, plans, refusals);
+  }
+  return plans;
+}
+
+std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targets, const PlanOptions& options) {
+  std::vector<Refusal> refusals;
+  std::vector<Plan> plans = plan_all(spec, targets, options, refusals);
+  Report report = spec.report();
+  for (const Refusal& refusal : refusals) report.error(refusal.diagnostic.where, refusal.message());
+  report.throw_if_any();
+  return plans;
 }
 
 }  // namespace irisgen

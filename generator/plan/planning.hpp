@@ -1,82 +1,142 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "irisgen/pattern.hpp"
+#include "irisgen/plan.hpp"
 
-/// What the planning files of patterns/ share: rules, choices with their reasons, sizes and predictions.
+/// What the planning of every variant is made of: the request, the draft that answers it, and the choices that kernels
+/// share.
 namespace irisgen {
 
-/// Rules of every pattern: the variant exists, and `config:` sets only what `used` lists (beside blocks, threads,
-/// vector and timeout_ms, which all patterns use).
-void check_variant_and_config(const KernelSpec& kernel, Report& report,
-                              std::initializer_list<std::string_view> used = {});
+using iris::Access;
+using iris::Argument;
+using iris::Dimension;
 
-/// Throws SpecError: what cannot be planned for this target, at the kernel's `config:` (or the kernel itself).
-[[noreturn]] void refuse(const Plan& plan, const std::string& message);
+/// What a variant plans for.
+struct Request {
+  const KernelSpec& spec;  ///< for its name and places
+  const Problem& problem;
+  const Target& target;
+  const Settings& config;
+  std::string_view variant;  ///< its own name
 
-/// Why a value was taken: `fallback`, unless the user set it.
-std::string reason_for(const std::optional<int>& chosen, std::string fallback);
-
-/// Records a value: a choice for `irisgen explain`, and what the template's marker of that name becomes.
-void decide(Plan& plan, const std::string& name, std::int64_t value, std::string reason);
-
-/// The first variant, or the one that the user asked for.
-const Variant& variant_of(const KernelSpec& kernel);
-/// Sets variant and template path.
-void use_variant(Plan& plan, const Variant& variant, std::string reason);
-
-/// m·n elements; nothing if an extent is dynamic.
-std::optional<std::int64_t> static_count(const KernelSpec& kernel);
-
-/// Elements in one access: as many as 16 bytes hold of `widest` (the widest type that a thread reads or writes), fewer
-/// where runs of `run` elements must begin on an access boundary. Decides `vector`.
-int choose_vector(Plan& plan, Dtype widest, std::optional<std::int64_t> run = {});
-
-/// Blocks and threads for a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in accesses
-/// of `vector`. Decides both.
-void choose_grid(Plan& plan, std::optional<std::int64_t> elements, int vector);
-
-/// Checks against the target: threads whole waves, within the block's limit; blocks resident together, as far as that
-/// is known before compiling. Throws SpecError.
-void check_grid(const Plan& plan);
-
-/// Accesses in flight for one thread, of which each keeps `arrays` registers' worth of packs. Decides `unroll`.
-void choose_unroll(Plan& plan, int arrays);
-
-/// Decides `accumulate` and `op`.
-void choose_reduction(Plan& plan);
-
-/// Two halves of `parts` slots of product(extents)/`divisor` elements of `dtype` each, a slot rounded up to `granule`
-/// elements.
-struct Slots {
-  int parts = 1;
-  std::string_view extents = "mn";
-  int divisor = 1;
-  Dtype dtype = Dtype::f32;
-  int granule = 1;
+  bool on_host() const { return target.platform == Platform::host; }
+  /// What `config:` says of a key.
+  std::optional<int> wanted(std::string_view key) const;
 };
-WorkspaceSize workspace_of(const Plan& plan, const Slots& slots);
 
-/// What one launch moves and computes on the busiest rank.
+struct Part;
+
+/// An operation as a variant plans it.
+struct Draft {
+  std::vector<Argument> arguments;
+  std::vector<iris::Intermediate> intermediates;
+  std::vector<KernelPlan> kernels;
+  std::vector<iris::Step> steps;
+  bool in_place = false;
+  std::vector<Part> parts;  ///< of which it is composed, for their costs
+};
+
+/// A problem within another one.
+struct Part {
+  const Variant* variant;
+  Problem problem;
+  std::vector<std::pair<std::string, Dimension>> extents;  ///< of the part, by those of the whole
+  std::shared_ptr<const Draft> draft;
+};
+
+/// What one kernel or copy does on the busiest rank.
 struct Work {
-  double link_bytes = 0;    ///< sent over the links
-  double link_gbs = 0;      ///< rate of the links that are used; 0: Target::link_gbs
-  double memory_bytes = 0;  ///< read from and written to the rank's own memory
-  double flops = 0;         ///< f32 multiply-adds count two
-  int signals = 0;          ///< one after another
+  double link_bytes = 0;       ///< sent over the links
+  bool over_one_link = false;  ///< to one neighbour, rather than to all peers
+  double fill_bytes = 0;       ///< that others send, one after another, before a pipeline is full
+  double memory_bytes = 0;     ///< read from and written to the rank's own memory meanwhile
+  double arrived_bytes = 0;    ///< read from its own memory once all has come over the links
+  double flops = 0;            ///< in f32; f64 operations count twice
+  int signals = 0;             ///< one after another; a world of one rank sends none
+  bool by_copy_engine = false;
 };
-/// Times from the target's rates. Zero times where it has none.
-Prediction predict(const Target& target, const Work& work);
-/// The prediction of a kernel whose size is not known before the launch.
-Prediction no_prediction();
 
-/// GB/s that a GPU can push to one neighbour alone.
-double neighbour_gbs(const Target& target);
+/// Times from the target's rates, of works that follow one another in a world of so many ranks.
+Prediction predict(const Target& target, int world, const std::vector<Work>& works);
+
+/// Throws SpecError: what cannot be planned for this target, at the setting of that name, else at the kernel's config.
+[[noreturn]] void refuse(const Request& request, std::string_view key, const std::string& message);
+
+// --- One kernel. Each function adds the constants that it decides, in the order of the calls. Those named as a key of
+// --- `config:` are the user's where he has set them.
+
+/// A kernel of a template whose ranks work together, with its `world`.
+KernelPlan start_kernel(const Request& request, std::string_view template_path);
+/// A kernel that knows of no other rank and waits for nobody.
+KernelPlan start_local_kernel(const Request& request, std::string_view template_path);
+
+/// A number that the user may set.
+std::int64_t decide(const Request& request, KernelPlan& kernel, const std::string& name, std::int64_t value,
+                    std::string unit, std::string reason);
+/// A number that he may not.
+void add_number(KernelPlan& kernel, const std::string& name, std::int64_t value, std::string unit, std::string reason);
+
+/// Element, and as far as they are asked for Result, Accumulate and Operation.
+struct Types {
+  bool result = false;
+  bool accumulate = false;
+};
+void add_types(const Request& request, KernelPlan& kernel, const Types& types);
+
+/// `vector`, elements in one access: as many as 16 bytes hold of `widest` (the widest type that a thread reads or
+/// writes), fewer where runs of `run` elements must begin on an access boundary.
+int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run = {});
+
+/// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
+/// accesses of `vector`.
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
+
+/// Checks `threads` and `blocks` against the target, and adds the second launch bound: how much of a compute unit the
+/// grid needs to be resident as a whole.
+void bound_grid(const Request& request, KernelPlan& kernel);
+
+/// `unroll`: accesses in flight for one thread (`unit` says of what), of which each keeps `arrays` registers' worth of
+/// packs.
+void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit = "accesses in flight");
+
+/// Flags of the kernel's barriers and `own` more, as device/signal.hpp counts them.
+void add_flags(KernelPlan& kernel, std::int64_t own = 0);
+
+/// Two ping-pong buffers of `slots` slots of product(shape) elements of `dtype` each, a slot rounded up to `alignment`
+/// elements.
+iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector<Dimension>& shape, Dtype dtype,
+                            int alignment);
+
+// --- Problems.
+
+/// The extent as a number; nothing where it is dynamic.
+std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension);
+/// The product; nothing if an extent is dynamic.
+std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape);
+/// Of a static problem.
+double length(const Problem& problem, std::string_view extent);
+/// Bytes of a collective's m · n elements, on one rank; the problem is static.
+double bytes_of_elements(const Problem& problem);
+
+// --- Operations.
+
+/// The buffers of a problem as one kernel takes them: aligned to so many bytes, those named on the symmetric heap.
+std::vector<Argument> place(std::vector<Argument> arguments, int alignment,
+                            std::initializer_list<std::string_view> symmetric);
+
+/// An operation of one kernel that takes the problem's buffers and extents as they are.
+Draft draft_of(KernelPlan kernel, bool in_place);
+
+/// A launch of kernel number `kernel` of a draft, with all its dynamic extents.
+iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::string> buffers);
 
 /// `12.3 µs`.
 std::string microseconds(double value);

@@ -32,6 +32,7 @@ void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipStreamCreateWithFlags, "hipStreamCreateWithFlags");
   library.resolve(call.hipStreamDestroy, "hipStreamDestroy");
   library.resolve(call.hipStreamSynchronize, "hipStreamSynchronize");
+  library.resolve(call.hipStreamWaitEvent, "hipStreamWaitEvent");
   library.resolve(call.hipEventCreateWithFlags, "hipEventCreateWithFlags");
   library.resolve(call.hipEventRecord, "hipEventRecord");
   library.resolve(call.hipEventSynchronize, "hipEventSynchronize");

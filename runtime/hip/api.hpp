@@ -62,6 +62,7 @@ struct Functions {
   Error (*hipStreamCreateWithFlags)(StreamHandle* stream, unsigned flags);
   Error (*hipStreamDestroy)(StreamHandle stream);
   Error (*hipStreamSynchronize)(StreamHandle stream);
+  Error (*hipStreamWaitEvent)(StreamHandle stream, EventHandle event, unsigned flags);
   Error (*hipEventCreateWithFlags)(EventHandle* event, unsigned flags);
   Error (*hipEventRecord)(EventHandle event, StreamHandle stream);
   Error (*hipEventSynchronize)(EventHandle event);

@@ -136,6 +136,7 @@ Functions adapted(const cuda::Driver& driver) {
       .hipStreamCreateWithFlags = driver.cuStreamCreate,
       .hipStreamDestroy = driver.cuStreamDestroy_v2,
       .hipStreamSynchronize = driver.cuStreamSynchronize,
+      .hipStreamWaitEvent = driver.cuStreamWaitEvent,
       .hipEventCreateWithFlags = driver.cuEventCreate,
       .hipEventRecord = driver.cuEventRecord,
       .hipEventSynchronize = driver.cuEventSynchronize,
@@ -171,6 +172,7 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuStreamCreate, "cuStreamCreate");
   library.resolve(driver.cuStreamDestroy_v2, "cuStreamDestroy_v2");
   library.resolve(driver.cuStreamSynchronize, "cuStreamSynchronize");
+  library.resolve(driver.cuStreamWaitEvent, "cuStreamWaitEvent");
   library.resolve(driver.cuEventCreate, "cuEventCreate");
   library.resolve(driver.cuEventRecord, "cuEventRecord");
   library.resolve(driver.cuEventSynchronize, "cuEventSynchronize");

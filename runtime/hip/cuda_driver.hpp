@@ -41,6 +41,7 @@ struct Driver {
   Result (*cuStreamCreate)(void** stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(void* stream);
   Result (*cuStreamSynchronize)(void* stream);
+  Result (*cuStreamWaitEvent)(void* stream, void* event, unsigned flags);
   Result (*cuEventCreate)(void** event, unsigned flags);
   Result (*cuEventRecord)(void* event, void* stream);
   Result (*cuEventSynchronize)(void* event);

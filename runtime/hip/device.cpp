@@ -60,8 +60,8 @@ void Caller::check(Error error, std::string_view function, const std::string& de
   throw std::runtime_error(sentence);
 }
 
-HipDevice::HipDevice(const Api& api, int rank, int index, const irisgen::Target& target)
-    : caller_{&api, rank, index}, target_(target) {
+HipDevice::HipDevice(const Api& api, int rank, int index, std::string target)
+    : caller_{&api, rank, index}, target_(std::move(target)) {
   bind();
   std::array<char, 256> name{};
   caller_.check(call().hipDeviceGetName(name.data(), static_cast<int>(name.size() - 1), index), "hipDeviceGetName");
@@ -125,8 +125,7 @@ void HipDevice::destroy_stream(Stream stream) noexcept {
 
 void HipDevice::copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
-  caller_.check(call().hipMemcpyAsync(destination, source, bytes, copy_default, or_default(stream)), "hipMemcpyAsync",
-                byte_count(bytes));
+  enqueue_copy(destination, source, bytes, stream);
   synchronize(stream);
 }
 
@@ -137,10 +136,16 @@ void HipDevice::fill(void* destination, unsigned char value, std::size_t bytes, 
   synchronize(stream);
 }
 
+void HipDevice::enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  caller_.check(call().hipMemcpyAsync(destination, source, bytes, copy_default, or_default(stream)), "hipMemcpyAsync",
+                byte_count(bytes));
+}
+
 std::unique_ptr<Module> HipDevice::load(const CodeObject& code) {
-  if (code.target != target_.name)
+  if (code.target != target_)
     throw std::runtime_error("rank " + std::to_string(caller_.rank) + " cannot load code for " + code.target +
-                             ": its device is " + std::string(target_.name));
+                             ": its device is " + target_);
   return std::make_unique<HipModule>(caller_, code);
 }
 
@@ -152,15 +157,15 @@ int HipDevice::resident_blocks(const Function& function, int threads) {
 }
 
 void HipDevice::launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) {
-  std::vector<void*> pointers;
-  pointers.reserve(arguments.size());
+  std::array<void*, max_arguments> pointers{};
   // The library only reads the arguments; its declaration lacks the const.
-  for (const ArgumentBytes& argument : arguments) pointers.push_back(const_cast<void*>(argument.data));
+  for (std::size_t i = 0; i < arguments.size(); ++i) pointers.at(i) = const_cast<void*>(arguments[i].data);
   const auto blocks = static_cast<unsigned>(config.blocks);
   const auto threads = static_cast<unsigned>(config.threads);
-  caller_.check(call().hipModuleLaunchKernel(handle_of(function), blocks, 1, 1, threads, 1, 1, 0,
-                                             or_default(config.stream), pointers.data(), nullptr),
-                "hipModuleLaunchKernel",
+  const Error error = call().hipModuleLaunchKernel(handle_of(function), blocks, 1, 1, threads, 1, 1, 0,
+                                                   or_default(config.stream), pointers.data(), nullptr);
+  if (error == success) return;  // the words below are not for the common case
+  caller_.check(error, "hipModuleLaunchKernel",
                 "kernel " + std::string(config.name) + ", " + std::to_string(config.blocks) + " blocks of " +
                     std::to_string(config.threads) + " threads");
 }
@@ -169,25 +174,30 @@ void HipDevice::synchronize(Stream stream) {
   caller_.check(call().hipStreamSynchronize(or_default(stream)), "hipStreamSynchronize");
 }
 
-void* HipDevice::record_event(Stream stream) {
+Event HipDevice::create_event() {
   EventHandle event = nullptr;
   caller_.check(call().hipEventCreateWithFlags(&event, event_default), "hipEventCreateWithFlags");
-  const Error error = call().hipEventRecord(event, or_default(stream));
-  if (error != success) destroy_event(event);
-  caller_.check(error, "hipEventRecord");
   return event;
 }
 
-double HipDevice::milliseconds(void* start, void* stop) {
+void HipDevice::destroy_event(Event event) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipEventDestroy(event);
+}
+
+void HipDevice::record(Event event, Stream stream) {
+  caller_.check(call().hipEventRecord(event, or_default(stream)), "hipEventRecord");
+}
+
+void HipDevice::wait(Event event, Stream stream) {
+  caller_.check(call().hipStreamWaitEvent(or_default(stream), event, 0), "hipStreamWaitEvent");
+}
+
+double HipDevice::milliseconds(Event start, Event stop) {
   caller_.check(call().hipEventSynchronize(start), "hipEventSynchronize");
   caller_.check(call().hipEventSynchronize(stop), "hipEventSynchronize");
   float elapsed = 0;
   caller_.check(call().hipEventElapsedTime(&elapsed, start, stop), "hipEventElapsedTime");
   return static_cast<double>(elapsed);
-}
-
-void HipDevice::destroy_event(void* event) noexcept {
-  if (call().hipSetDevice(caller_.device) == success) call().hipEventDestroy(event);
 }
 
 }  // namespace iris::hip

@@ -25,12 +25,12 @@ struct Caller {
 /// them may be called while a kernel of a rank on the same device waits for this rank's launch.
 class HipDevice final : public Device {
  public:
-  HipDevice(const Api& api, int rank, int index, const irisgen::Target& target);
+  HipDevice(const Api& api, int rank, int index, std::string target);
   ~HipDevice() override;
   HipDevice(const HipDevice&) = delete;
   HipDevice& operator=(const HipDevice&) = delete;
 
-  const irisgen::Target& target() const override { return target_; }
+  std::string target() const override { return target_; }
   std::string description() const override { return description_; }
   int index() const override { return caller_.device; }
   int compute_units() const override { return compute_units_; }
@@ -46,22 +46,25 @@ class HipDevice final : public Device {
   void destroy_stream(Stream stream) noexcept override;
   void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
   void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) override;
+  void enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
 
   std::unique_ptr<Module> load(const CodeObject& code) override;
   int resident_blocks(const Function& function, int threads) override;
   void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
   void synchronize(Stream stream) override;
 
-  void* record_event(Stream stream) override;
-  double milliseconds(void* start, void* stop) override;
-  void destroy_event(void* event) noexcept override;
+  Event create_event() override;
+  void destroy_event(Event event) noexcept override;
+  void record(Event event, Stream stream) override;
+  void wait(Event event, Stream stream) override;
+  double milliseconds(Event start, Event stop) override;
 
  private:
   const Functions& call() const { return caller_.api->call; }
   Stream or_default(Stream stream) const { return stream ? stream : default_stream_; }
 
   Caller caller_;
-  const irisgen::Target& target_;
+  std::string target_;
   std::string description_;
   int compute_units_ = 0;
   StreamHandle default_stream_ = nullptr;

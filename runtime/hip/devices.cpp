@@ -16,18 +16,15 @@ namespace {
   throw std::runtime_error(sentence + "; choose equal ones with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES");
 }
 
-/// The target that all devices of a group share: a kernel is compiled for one.
-const irisgen::Target& common_target(const Api& api, int devices) {
+/// What all devices of a group run: a kernel is compiled for one target.
+std::string common_target(const Api& api, int devices) {
   const std::string first = api.architecture(api, 0);
   for (int device = 1; device < devices; ++device) {
     const std::string other = api.architecture(api, device);
     if (other != first) refuse_unlike(first, device, other);
   }
-  const irisgen::Target* target = irisgen::find_target(first);
-  if (!target)
-    throw std::runtime_error("device 0 is " + (first.empty() ? "of an unknown architecture" : first) +
-                             ", for which irisgen makes no code; irisgen list shows the targets");
-  return *target;
+  if (first.empty()) throw std::runtime_error("device 0 does not tell its architecture, for which code would be made");
+  return first;
 }
 
 void enable_peer_access(const Api& api, int device, int peer) {
@@ -64,7 +61,7 @@ DeviceInfo describe(const Api& api, int device) {
 
 DeviceGroup open_devices(const Api& api, int ranks) {
   const int used = std::min(ranks, api.devices);
-  const irisgen::Target& target = common_target(api, used);
+  const std::string target = common_target(api, used);
   for (int device = 0; device < used; ++device) {
     for (int peer = 0; peer < used; ++peer) {
       if (peer != device) enable_peer_access(api, device, peer);

@@ -39,9 +39,9 @@ std::string name_blocks(const std::vector<std::uint32_t>& blocks) {
 }
 
 std::string describe_wait(const DeviceThread& thread) {
-  const device::u32 seen = __atomic_load_n(thread.flag, __ATOMIC_RELAXED);
-  return "waits for rank " + std::to_string(thread.peer) + " " + std::string(describe(thread.what)) +
-         "; expected step " + std::to_string(thread.at_least) + ", saw " + std::to_string(seen);
+  const device::u64 seen = __atomic_load_n(thread.flag, __ATOMIC_RELAXED);
+  return "waits for rank " + std::to_string(thread.peer) + " " + std::string(describe(thread.what)) + "; expected " +
+         describe_flag(thread.at_least) + ", saw " + describe_flag(seen);
 }
 
 /// What keeps one block from going on. Threads at a block sync are the cause only where nobody else of the block is.

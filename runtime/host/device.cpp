@@ -16,7 +16,7 @@ namespace iris {
 namespace {
 
 using host::Engine;
-using host::Event;
+using host::HostEvent;
 using host::HostFunction;
 using host::HostModule;
 using host::HostStream;
@@ -33,10 +33,10 @@ class HostDevice final : public Device {
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
 
-  const irisgen::Target& target() const override { return *irisgen::find_target("host"); }
+  std::string target() const override { return "host"; }
   std::string description() const override { return "CPU (fibers)"; }
   int index() const override { return 0; }
-  int compute_units() const override { return 0; }
+  int compute_units() const override { return 1; }
   void bind() override {}
 
   void* allocate(std::size_t bytes) override;
@@ -48,20 +48,23 @@ class HostDevice final : public Device {
   void destroy_stream(Stream stream) noexcept override { engine_->destroy_stream(static_cast<HostStream*>(stream)); }
   void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
   void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) override;
+  void enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
 
   std::unique_ptr<Module> load(const CodeObject& code) override { return std::make_unique<HostModule>(code); }
   int resident_blocks(const Function& function, int threads) override;
   void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
   void synchronize(Stream stream) override { engine_->synchronize(queue(stream)); }
 
-  void* record_event(Stream stream) override;
-  double milliseconds(void* start, void* stop) override;
-  void destroy_event(void* event) noexcept override { delete static_cast<RecordedEvent*>(event); }
+  Event create_event() override { return new RecordedEvent{std::make_shared<HostEvent>()}; }
+  void destroy_event(Event event) noexcept override { delete static_cast<RecordedEvent*>(event); }
+  void record(Event event, Stream stream) override;
+  void wait(Event event, Stream stream) override;
+  double milliseconds(Event start, Event stop) override;
 
  private:
   struct RecordedEvent {
-    std::shared_ptr<Event> event;
-    HostStream* stream;
+    std::shared_ptr<HostEvent> event;  // streams may come to it after its end
+    HostStream* stream = nullptr;      // that it was last recorded in
   };
 
   HostStream& queue(Stream stream) const {
@@ -102,6 +105,10 @@ void HostDevice::fill(void* destination, unsigned char value, std::size_t bytes,
   if (bytes > 0) std::memset(destination, value, bytes);
 }
 
+void HostDevice::enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
+  if (bytes > 0) engine_->enqueue(queue(stream), {destination, source, bytes});
+}
+
 int HostDevice::resident_blocks(const Function&, int threads) {
   return static_cast<int>(host::max_device_threads / static_cast<std::size_t>(std::max(threads, 1)));
 }
@@ -119,15 +126,20 @@ void HostDevice::launch(const Function& function, const LaunchConfig& config,
                                    host::LaunchArguments(arguments), config.blocks, config.threads));
 }
 
-void* HostDevice::record_event(Stream stream) {
-  auto recorded = std::make_unique<RecordedEvent>(std::make_shared<Event>(), &queue(stream));
-  engine_->enqueue(*recorded->stream, recorded->event);
-  return recorded.release();
+void HostDevice::record(Event event, Stream stream) {
+  auto& recorded = *static_cast<RecordedEvent*>(event);
+  recorded.stream = &queue(stream);
+  engine_->record(*recorded.stream, recorded.event);
 }
 
-double HostDevice::milliseconds(void* start, void* stop) {
+void HostDevice::wait(Event event, Stream stream) {
+  engine_->wait(queue(stream), static_cast<RecordedEvent*>(event)->event);
+}
+
+double HostDevice::milliseconds(Event start, Event stop) {
   const auto& first = *static_cast<RecordedEvent*>(start);
   const auto& second = *static_cast<RecordedEvent*>(stop);
+  if (first.stream == nullptr || second.stream == nullptr) throw std::runtime_error("an event was never recorded");
   engine_->synchronize(*first.stream);
   engine_->synchronize(*second.stream);
   return std::chrono::duration<double, std::milli>(second.event->time - first.event->time).count();

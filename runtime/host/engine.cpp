@@ -1,6 +1,7 @@
 #include "runtime/host/engine.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -40,16 +41,26 @@ void Engine::destroy_stream(HostStream* stream) noexcept {
 
 void Engine::enqueue(HostStream& stream, std::unique_ptr<Grid> grid) {
   const std::lock_guard lock(mutex_);
-  stream.queue.emplace_back(std::move(grid));
+  stream.queue.push_back({.kind = StreamItem::Kind::launch, .grid = std::move(grid)});
 }
 
-void Engine::enqueue(HostStream& stream, std::shared_ptr<Event> event) {
+void Engine::enqueue(HostStream& stream, const Copy& copy) {
   const std::lock_guard lock(mutex_);
-  if (stream.drained()) {
-    event->time = std::chrono::steady_clock::now();
-  } else {
-    stream.queue.emplace_back(std::move(event));
-  }
+  stream.queue.push_back({.kind = StreamItem::Kind::copy, .copy = copy});
+}
+
+void Engine::record(HostStream& stream, std::shared_ptr<HostEvent> event) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t recording = ++event->recorded;
+  const bool has_come_to_it = stream.drained();
+  stream.queue.push_back({.kind = StreamItem::Kind::record, .event = std::move(event), .recording = recording});
+  if (has_come_to_it) start_next(stream);
+}
+
+void Engine::wait(HostStream& stream, std::shared_ptr<HostEvent> event) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t recording = event->recorded;
+  stream.queue.push_back({.kind = StreamItem::Kind::wait, .event = std::move(event), .recording = recording});
 }
 
 void Engine::synchronize(HostStream& stream) {
@@ -100,38 +111,57 @@ bool Engine::has_work() const {
 }
 
 void Engine::advance() {
-  for (HostStream& stream : streams_) start_next(stream);
-  const auto start_successor = [this](const Grid& finished) {
+  start_all();
+  const auto start_successors = [this](const Grid& finished) {
     for (HostStream& stream : streams_) {
-      if (stream.running != &finished) continue;
-      stream.running = nullptr;
-      start_next(stream);
+      if (stream.running == &finished) stream.running = nullptr;
     }
+    start_all();
   };
-  scheduler_.run(start_successor);
+  scheduler_.run(start_successors);
   if (!release_synchronizing()) {
     give_up();
     release_synchronizing();
   }
 }
 
-/// Starts the stream's next launch, if none is under way, and takes the time stamps before it.
-void Engine::start_next(HostStream& stream) {
+/// Until no stream gets further: one may wait for another's event.
+void Engine::start_all() {
+  bool progress = true;
+  while (progress) {
+    progress = false;
+    for (HostStream& stream : streams_) progress = start_next(stream) || progress;
+  }
+}
+
+/// Starts the stream's next launch, if none is under way, and does what stands before it. Whether anything was done.
+bool Engine::start_next(HostStream& stream) {
+  bool progress = false;
   while (stream.running == nullptr && !stream.queue.empty()) {
-    auto next = std::move(stream.queue.front());
+    const StreamItem& front = stream.queue.front();
+    if (front.kind == StreamItem::Kind::wait && front.event->reached < front.recording) return progress;
+    StreamItem next = std::move(stream.queue.front());
     stream.queue.pop_front();
-    if (auto* event = std::get_if<std::shared_ptr<Event>>(&next)) {
-      (*event)->time = std::chrono::steady_clock::now();
-      continue;
+    progress = true;
+    if (next.kind == StreamItem::Kind::record) {
+      next.event->reached = next.recording;
+      next.event->time = std::chrono::steady_clock::now();
+    } else if (next.kind == StreamItem::Kind::copy) {
+      std::memcpy(next.copy.destination, next.copy.source, next.copy.bytes);
+    } else if (next.kind == StreamItem::Kind::launch) {
+      start(stream, std::move(next.grid));
     }
-    auto& grid = std::get<std::unique_ptr<Grid>>(next);
-    const Grid* started = grid.get();
-    try {
-      scheduler_.start(std::move(grid));
-      stream.running = started;
-    } catch (const std::exception&) {
-      fail(stream.rank, std::current_exception());
-    }
+  }
+  return progress;
+}
+
+void Engine::start(HostStream& stream, std::unique_ptr<Grid> grid) {
+  const Grid* started = grid.get();
+  try {
+    scheduler_.start(std::move(grid));
+    stream.running = started;
+  } catch (const std::exception&) {
+    fail(stream.rank, std::current_exception());
   }
 }
 
@@ -163,6 +193,10 @@ void Engine::give_up() {
     if (stream.running == nullptr) continue;
     stream.running = nullptr;
     fail(stream.rank, error);
+  }
+  // Streams that wait for one another in a circle run nothing either.
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].synchronizes != nullptr) fail(static_cast<int>(rank), error);
   }
   scheduler_.abandon();
 }

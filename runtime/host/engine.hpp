@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -10,7 +11,6 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "iris/device.hpp"
@@ -19,15 +19,33 @@
 
 namespace iris::host {
 
-/// A time stamp that a stream takes when it comes to it.
-struct Event {
-  std::chrono::steady_clock::time_point time;
+/// A point in a stream, recorded anew as often as one likes.
+struct HostEvent {
+  std::uint64_t recorded = 0;                  ///< recordings that were enqueued
+  std::uint64_t reached = 0;                   ///< those that their stream has come to
+  std::chrono::steady_clock::time_point time;  ///< of the last one reached
+};
+
+struct Copy {
+  void* destination = nullptr;
+  const void* source = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What stands in a stream: a launch, a copy, a recording of an event (counted from 1), or a wait for one.
+struct StreamItem {
+  enum class Kind { launch, copy, record, wait };
+  Kind kind = Kind::launch;
+  std::unique_ptr<Grid> grid = nullptr;
+  Copy copy = {};
+  std::shared_ptr<HostEvent> event = nullptr;
+  std::uint64_t recording = 0;
 };
 
 /// An in-order queue of one rank.
 struct HostStream {
   int rank = 0;
-  std::deque<std::variant<std::unique_ptr<Grid>, std::shared_ptr<Event>>> queue;
+  std::deque<StreamItem> queue;
   const Grid* running = nullptr;  ///< its launch under way
   bool drained() const { return queue.empty() && running == nullptr; }
 };
@@ -55,7 +73,10 @@ class Engine final : public RankObserver {
   void destroy_stream(HostStream* stream) noexcept;
 
   void enqueue(HostStream& stream, std::unique_ptr<Grid> grid);
-  void enqueue(HostStream& stream, std::shared_ptr<Event> event);
+  void enqueue(HostStream& stream, const Copy& copy);
+  void record(HostStream& stream, std::shared_ptr<HostEvent> event);
+  /// For the event's last recording; an event that was never recorded holds nothing up.
+  void wait(HostStream& stream, std::shared_ptr<HostEvent> event);
 
   /// Waits until the stream has nothing left. Throws the report of a deadlock, if this rank's launches were part of it.
   void synchronize(HostStream& stream);
@@ -67,7 +88,9 @@ class Engine final : public RankObserver {
   void serve();
   bool has_work() const;
   void advance();
-  void start_next(HostStream& stream);
+  void start_all();
+  bool start_next(HostStream& stream);
+  void start(HostStream& stream, std::unique_ptr<Grid> grid);
   void fail(int rank, const std::exception_ptr& error);
   bool release_synchronizing();
   void give_up();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <iris/device/abi.hpp>
 #include "iris/device.hpp"
+#include "iris/device/abi.hpp"
 #include "runtime/host/fiber.hpp"
 
 namespace iris::host {
@@ -34,8 +34,8 @@ struct DeviceThread : Fiber {
   ThreadState state = ThreadState::ready;
 
   // While waiting, and for the report.
-  const device::u32* flag = nullptr;
-  device::u32 at_least = 0;
+  const device::u64* flag = nullptr;
+  device::u64 at_least = 0;
   std::int32_t peer = 0;
   device::Wait what = device::Wait::none;
 

@@ -18,8 +18,8 @@ constexpr std::uint64_t repetition_weight = 10;
 /// The engine's table carries no context of its own, so the thread in run() says whose it is.
 thread_local Scheduler* current = nullptr;
 
-bool reached(const device::u32* flag, device::u32 at_least) {
-  return static_cast<device::i32>(__atomic_load_n(flag, __ATOMIC_ACQUIRE) - at_least) >= 0;
+bool reached(const device::u64* flag, device::u64 at_least) {
+  return static_cast<device::i64>(__atomic_load_n(flag, __ATOMIC_ACQUIRE) - at_least) >= 0;
 }
 
 device::u64 clock_nanoseconds() {
@@ -50,7 +50,7 @@ struct Scheduler::Calls {
       thread.polled = address;
     }
   }
-  static device::u32 wait(const device::u32* flag, device::u32 at_least, device::i32 peer, device::Wait what) {
+  static device::u32 wait(const device::u64* flag, device::u64 at_least, device::i32 peer, device::Wait what) {
     current->wait(self(), flag, at_least, peer, what);
     return 1;
   }
@@ -132,17 +132,17 @@ std::size_t Scheduler::random_below(std::size_t bound) {
   return static_cast<std::size_t>(((bits >> 32) * bound) >> 32);
 }
 
-/// The place in ready_ of the thread to run next. Any may be it, but ranks are held back by turns, for turns of very
-/// different length: were all threads equally likely, no rank would ever fall behind by more than a few steps, and a
-/// kernel that is wrong only then would look right.
+/// The place in ready_ of the thread to run next. Any may be it, but one rank after another is held back, for times of
+/// very different length: were all threads equally likely, no rank would ever fall behind by more than a few steps, and
+/// a kernel that is wrong only then would look right.
 std::size_t Scheduler::choose_ready() {
   constexpr std::size_t longest_hold = 14;  // as a power of two
   constexpr int attempts = 8;
-  if (held_turns_ == 0) {
+  if (held_picks_ == 0) {
     held_rank_ = static_cast<int>(random_below(device::max_world));  // often a rank that is not there: none is held
-    held_turns_ = std::size_t{1} << random_below(longest_hold + 1);
+    held_picks_ = std::size_t{1} << random_below(longest_hold + 1);
   }
-  --held_turns_;
+  --held_picks_;
   std::size_t chosen = 0;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     chosen = random_below(ready_.size());
@@ -238,7 +238,7 @@ void Scheduler::release_block(Block& block) {
   fruitless_ = 0;
 }
 
-void Scheduler::wait(DeviceThread& self, const device::u32* flag, device::u32 at_least, std::int32_t peer,
+void Scheduler::wait(DeviceThread& self, const device::u64* flag, device::u64 at_least, std::int32_t peer,
                      device::Wait what) {
   yield(self);
   while (!reached(flag, at_least)) {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <iris/device/platform/host_abi.hpp>
+#include "iris/device/platform/host_abi.hpp"
 #include "runtime/host/grid.hpp"
 #include "runtime/host/stack_pool.hpp"
 
@@ -61,7 +61,7 @@ class Scheduler {
   void yield(DeviceThread& self);
   bool sync(DeviceThread& self, bool predicate);
   void release_block(Block& block);
-  void wait(DeviceThread& self, const device::u32* flag, device::u32 at_least, std::int32_t peer, device::Wait what);
+  void wait(DeviceThread& self, const device::u64* flag, device::u64 at_least, std::int32_t peer, device::Wait what);
   void wake(const void* address);
   bool wake_satisfied();
   void retire_finished(const std::function<void(Grid&)>& finished);
@@ -71,7 +71,7 @@ class Scheduler {
   std::size_t live_threads_ = 0;
   std::uint64_t random_state_;
   int held_rank_ = -1;          // is hardly ever chosen, as if its GPU were slow
-  std::size_t held_turns_ = 0;  // for how many turns more
+  std::size_t held_picks_ = 0;  // for how many choices more
   std::vector<std::unique_ptr<Grid>> grids_;
   std::vector<DeviceThread*> ready_;
   std::unordered_map<const void*, std::vector<DeviceThread*>> waiting_;

@@ -9,7 +9,6 @@
 
 #include "generator/manifest/hash.hpp"
 #include "runtime/jit/cache_entry.hpp"
-#include "runtime/system/atomic_file.hpp"
 #include "runtime/system/build_id.hpp"
 #include "runtime/system/file_lock.hpp"
 
@@ -18,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An entry is objects/<key>; partial/ holds what is being written, locks/ what is being compiled, recalls/ which key a
-// shorter key led to.
+// An entry is objects/<key>; partial/ holds what is being written, locks/ what is being compiled, lookups/ which
+// key a shorter key led to.
 constexpr const char* objects = "objects";
 constexpr const char* partial = "partial";
 constexpr const char* locks = "locks";
-constexpr const char* recalls = "recalls";
+constexpr const char* lookups = "lookups";
 
 const char* non_empty(const char* variable) {
   const char* value = std::getenv(variable);
@@ -58,7 +57,7 @@ std::string cache_key(const CompileRequest& request, const Compiler& compiler) {
   add(request.target->name);
   add(request.symbol);
   add(request.source);
-  return irisgen::sha256_hex(text);
+  return sha256_hex(text);
 }
 
 Cache::Cache(fs::path folder, std::uint64_t limit_bytes) : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
@@ -92,7 +91,7 @@ CodeObject Cache::get_locked(const std::string& key, const CompileRequest& reque
                              const std::function<CodeObject()>& build) {
   std::optional<FileLock> lock;
   try {
-    for (const char* part : {objects, partial, locks, recalls}) fs::create_directories(folder_ / part);
+    for (const char* part : {objects, partial, locks, lookups}) fs::create_directories(folder_ / part);
     lock.emplace(folder_ / locks / key);
   } catch (const std::system_error& error) {
     note_problem(error.what());
@@ -113,14 +112,14 @@ void Cache::keep(const std::string& key, const CompileRequest& request, const Co
   }
 }
 
-// A recall is JSON: {"key": …, "files": {path: build-id}}.
-std::optional<CodeObject> Cache::recall(const std::string& short_key) {
+// A lookup is JSON: {"key": …, "files": {path: build-id}}.
+std::optional<CodeObject> Cache::lookup(const std::string& short_key) {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream stream(folder_ / recalls / short_key);
-  const auto recalled = nlohmann::json::parse(stream, nullptr, false);
-  const auto key = recalled.is_object() ? recalled.find("key") : recalled.end();
-  const auto files = recalled.is_object() ? recalled.find("files") : recalled.end();
-  if (key == recalled.end() || files == recalled.end() || !key->is_string() || !files->is_object()) return std::nullopt;
+  std::ifstream stream(folder_ / lookups / short_key);
+  const auto known = nlohmann::json::parse(stream, nullptr, false);
+  const auto key = known.is_object() ? known.find("key") : known.end();
+  const auto files = known.is_object() ? known.find("files") : known.end();
+  if (key == known.end() || files == known.end() || !key->is_string() || !files->is_object()) return std::nullopt;
   for (const auto& [path, id] : files->items()) {
     if (id != build_id(path)) return std::nullopt;
   }
@@ -136,9 +135,9 @@ void Cache::remember(const std::string& short_key, const std::string& key, const
     ids[file] = id;
   }
   try {
-    const nlohmann::json recalled = {{"key", key}, {"files", ids}};
-    for (const char* part : {partial, recalls}) fs::create_directories(folder_ / part);
-    write_atomically(folder_ / recalls / short_key, folder_ / partial, {recalled.dump()});
+    const nlohmann::json known = {{"key", key}, {"files", ids}};
+    for (const char* part : {partial, lookups}) fs::create_directories(folder_ / part);
+    write_in_cache(folder_ / lookups / short_key, folder_ / partial, {known.dump()});
   } catch (const std::system_error& error) {
     note_problem(error.what());
   } catch (const nlohmann::json::exception&) {
@@ -167,7 +166,7 @@ std::size_t Cache::clear() {
   std::size_t count = 0;
   for (const auto& file : fs::directory_iterator(folder_ / objects)) count += fs::remove(file.path()) ? 1 : 0;
   fs::remove_all(folder_ / partial);
-  fs::remove_all(folder_ / recalls);
+  fs::remove_all(folder_ / lookups);
   return count;
 }
 
@@ -188,7 +187,7 @@ void Cache::evict() const {
     files.push_back(found);
   }
   if (total <= limit_bytes_) return;
-  fs::remove_all(folder_ / recalls, ignored);
+  fs::remove_all(folder_ / lookups, ignored);
   std::ranges::sort(files, {}, &File::last_use);
   for (const File& file : files) {
     if (total <= limit_bytes_) break;

@@ -1,12 +1,16 @@
 #include "runtime/jit/cache_entry.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "generator/manifest/atomic_file.hpp"
 #include "generator/manifest/hash.hpp"
-#include "runtime/system/atomic_file.hpp"
 
 namespace iris {
 namespace {
@@ -35,7 +39,7 @@ std::string header_line(const CacheHeader& header, const CodeObject& code) {
       {"compiler", header.compiler},
       {"symbol", header.symbol},
       {"size", code.bytes.size()},
-      {"sha256", irisgen::sha256_hex(as_text(code.bytes))},
+      {"sha256", sha256_hex(as_text(code.bytes))},
       {"resources",
        {{"registers", to_json(code.resources.registers)},
         {"scalar_registers", to_json(code.resources.scalar_registers)},
@@ -53,11 +57,26 @@ std::optional<json> read_json(std::istream& stream) {
   return object.is_object() ? std::optional(std::move(object)) : std::nullopt;
 }
 
+/// Another one for each write of each process.
+std::string unused_name() {
+  static std::atomic<unsigned> count = 0;
+  return std::to_string(::getpid()) + "-" + std::to_string(count++);
+}
+
 }  // namespace
+
+void write_in_cache(const std::filesystem::path& file, const std::filesystem::path& partial,
+                    std::initializer_list<std::string_view> contents) {
+  constexpr int owner_only = 0600;
+  AtomicFile output(AT_FDCWD, partial / unused_name(), owner_only, file);
+  for (const std::string_view content : contents) output.write(content);
+  output.flush();
+  output.publish(AT_FDCWD, file);
+}
 
 void write_entry(const std::filesystem::path& file, const std::filesystem::path& partial, const CacheHeader& header,
                  const CodeObject& code) {
-  write_atomically(file, partial, {format_line, "\n", header_line(header, code), "\n", as_text(code.bytes)});
+  write_in_cache(file, partial, {format_line, "\n", header_line(header, code), "\n", as_text(code.bytes)});
 }
 
 std::optional<CodeObject> read_entry(const std::filesystem::path& file) try {
@@ -66,7 +85,7 @@ std::optional<CodeObject> read_entry(const std::filesystem::path& file) try {
   if (!header) return std::nullopt;
   const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   if (bytes.size() != header->at("size").get<std::size_t>()) return std::nullopt;
-  if (irisgen::sha256_hex(bytes) != header->at("sha256").get<std::string>()) return std::nullopt;
+  if (sha256_hex(bytes) != header->at("sha256").get<std::string>()) return std::nullopt;
   CodeObject code;
   code.target = header->at("target").get<std::string>();
   code.compiler = header->at("compiler").get<std::string>();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "iris/code_object.hpp"
 
@@ -16,9 +18,13 @@ struct CacheHeader {
   std::string symbol;
 };
 
+/// Writes a file of the cache by way of the folder `partial`, on the same file system: it is whole, and on the disk, or
+/// not there. Throws std::system_error.
+void write_in_cache(const std::filesystem::path& file, const std::filesystem::path& partial,
+                    std::initializer_list<std::string_view> contents);
+
 /// A cache file: a line that names the format, a line of JSON (header, resources, size and SHA-256 of the code), the
-/// code. Writing flushes a file in `partial` to the disk and renames it, so that `file` is whole or not there. Throws
-/// std::system_error.
+/// code.
 void write_entry(const std::filesystem::path& file, const std::filesystem::path& partial, const CacheHeader& header,
                  const CodeObject& code);
 

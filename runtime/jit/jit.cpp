@@ -1,58 +1,131 @@
 #include "iris/jit.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "generator/manifest/hash.hpp"
-#include "iris/manifest.hpp"
-#include "irisgen/source.hpp"
-#include "runtime/system/build_id.hpp"
-#include "runtime/system/dynamic_library.hpp"
+#include "iris/world.hpp"
+#include "runtime/world/context.hpp"
 
 namespace iris {
 namespace {
 
-/// Over what decides the code as far as it is known before a compiler is opened, which takes longer than all the rest:
-/// this program itself (it holds the compilers' options), the environment that says where they are, and the request.
-std::string make_short_key(const CompileRequest& request, std::string_view compiler) {
-  static const std::string own_id = build_id(own_file());
-  std::string text = own_id;
-  const auto add = [&text](std::string_view part) { text.append("\n").append(part); };
-  for (const char* variable : {"IRISGEN_CLANG_LIBRARY", "CUDA_HOME", "LD_LIBRARY_PATH"}) {
-    const char* value = std::getenv(variable);
-    add(value == nullptr ? "" : value);
+using nlohmann::json;
+
+/// A built operation as bytes, for the ranks that did not build it; or why there is none.
+std::string pack(const BuiltOperation& built) {
+  json header = {{"manifest", to_json(built.manifest)}, {"code", json::array()}};
+  std::string bytes;
+  for (const CodeObject& code : built.code) {
+    header["code"].push_back({{"compiler", code.compiler}, {"size", code.bytes.size()}});
+    bytes.append(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
   }
-  add(compiler);
-  add(request.target->name);
-  add(request.symbol);
-  add(request.source);
-  return irisgen::sha256_hex(text);
+  return header.dump(-1, ' ', true, json::error_handler_t::replace) + "\n" + bytes;
+}
+
+std::string pack_failure(const std::string& words) {
+  return json{{"failure", words}}.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
+}
+
+BuiltOperation unpack(std::string_view content) {
+  const std::size_t end = content.find('\n');
+  const json header = json::parse(content.substr(0, end));
+  if (header.contains("failure")) throw std::runtime_error(header.at("failure").get<std::string>());
+  content.remove_prefix(end + 1);
+  BuiltOperation built;
+  built.manifest = parse_manifest(header.at("manifest").get<std::string>());
+  for (const json& entry : header.at("code")) {
+    const auto bytes = std::as_bytes(std::span(content.substr(0, entry.at("size").get<std::size_t>())));
+    built.code.push_back({.target = built.manifest.target,
+                          .compiler = entry.at("compiler").get<std::string>(),
+                          .bytes = {bytes.begin(), bytes.end()},
+                          .resources = {}});
+    content.remove_prefix(bytes.size());
+  }
+  return built;
+}
+
+std::string list_of(const std::vector<int>& worlds) {
+  std::string list;
+  for (const int world : worlds) list += (list.empty() ? "" : ", ") + std::to_string(world);
+  return list;
+}
+
+/// The kernel of that name, or the only one.
+const irisgen::KernelSpec& choose_kernel(const irisgen::Spec& spec, const std::string& name) {
+  if (name.empty() && spec.kernels.size() == 1) return spec.kernels.front();
+  std::vector<std::string_view> names;
+  for (const irisgen::KernelSpec& kernel : spec.kernels) names.emplace_back(kernel.name);
+  if (name.empty()) {
+    throw std::runtime_error(spec.file + " describes " + std::to_string(names.size()) +
+                             " kernels; name one in JitOptions::kernel" + irisgen::suggestion("", names));
+  }
+  if (const irisgen::KernelSpec* kernel = spec.find(name)) return *kernel;
+  throw std::runtime_error(spec.file + " has no kernel '" + name + "'" + irisgen::suggestion(name, names));
+}
+
+BuiltOperation build_for(Context& context, const irisgen::Spec& spec, const JitOptions& options) {
+  const irisgen::KernelSpec& kernel = choose_kernel(spec, options.kernel);
+  const int world = context.num_ranks();
+  if (std::ranges::find(kernel.worlds, world) == kernel.worlds.end()) {
+    throw std::runtime_error("kernel '" + kernel.name + "' is described for worlds of " + list_of(kernel.worlds) +
+                             " ranks; this one has " + std::to_string(world));
+  }
+  const std::string name = context.device().target();
+  const irisgen::Target* target = irisgen::find_target(name);
+  if (target == nullptr) throw std::runtime_error("irisgen makes no code for " + name + "; see irisgen list");
+  const std::vector<const irisgen::Target*> targets = {target};
+  irisgen::Spec only = spec;
+  only.kernels = {kernel};
+  only.kernels.front().worlds = {world};
+  return build_operation(irisgen::plan_all(only, targets, options.plan).front(), options.compiler);
+}
+
+/// As the user would write it; `what` is the description, in words.
+std::string call_of(const std::string& what, const JitOptions& options) {
+  return "jit(" + what + (options.kernel.empty() ? "" : ", kernel '" + options.kernel + "'") + ")";
+}
+
+/// Rank 0 builds and gives the bytes to all, or the words of its failure. Every rank must mean the same description.
+Operation load(Context& context, const std::string& what, const JitOptions& options,
+               const std::function<irisgen::Spec()>& read) {
+  std::string content;
+  std::exception_ptr failure;
+  if (context.rank() == 0) {
+    try {
+      content = pack(build_for(context, read(), options));
+    } catch (const std::exception& error) {
+      failure = std::current_exception();
+      content = pack_failure(error.what());
+    }
+  }
+  content = context.state().bootstrap.broadcast(context.rank(), {.call = call_of(what, options), .state = {}},
+                                                std::move(content));
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return {context, unpack(content), options.capacity};
 }
 
 }  // namespace
 
-CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache& cache) {
-  return cache.get(cache_key(request, compiler), request, [&] { return compiler.compile(request); });
+Operation jit(Context& context, std::string_view description, const JitOptions& options) {
+  const std::string what = "a description with hash " + sha256_hex(description).substr(0, 8);
+  return load(context, what, options, [&] { return irisgen::parse_spec("the description", std::string(description)); });
 }
 
-CompileRequest make_request(const irisgen::Plan& plan) {
-  return {.name = plan.stem + ".hip",
-          .source = irisgen::emit_kernel(plan, {.self_contained = true}),
-          .symbol = plan.symbol,
-          .target = plan.target};
+Operation jit(Context& context, const irisgen::KernelSpec& description, const JitOptions& options) {
+  return load(context, "kernel '" + description.name + "'", options, [&] {
+    irisgen::KernelSpec kernel = description;
+    if (kernel.worlds.empty()) kernel.worlds = {context.num_ranks()};
+    return irisgen::check(kernel);
+  });
 }
 
-BuiltKernel build_kernel(const irisgen::Plan& plan, std::string_view compiler, Cache& cache) {
-  BuiltKernel built = {irisgen::make_manifest(plan), {}};
-  const CompileRequest request = make_request(plan);
-  const std::string short_key = make_short_key(request, compiler);
-  if (auto code = cache.recall(short_key)) {
-    built.code = *std::move(code);
-    return built;
-  }
-  const Compiler& chosen = find_compiler(*plan.target, compiler);
-  built.code = build(request, chosen, cache);
-  cache.remember(short_key, cache_key(request, chosen), chosen.files());
-  return built;
+Operation jit_file(Context& context, const std::string& path, const JitOptions& options) {
+  return load(context, path, options, [&] { return irisgen::read_spec(path); });
 }
 
 }  // namespace iris

@@ -1,50 +1,39 @@
 #include "runtime/launch/launch_check.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
-#include <iris/device/abi.hpp>
+#include "iris/device/abi.hpp"
 #include "runtime/world/heap.hpp"
 
 namespace iris {
 
 namespace {
 
-using irisgen::Access;
-using irisgen::Argument;
-using irisgen::Extents;
-using irisgen::Manifest;
-
 constexpr std::int64_t max_bytes = std::int64_t{1} << 62;
-constexpr std::int64_t half_alignment = 256;
 
 std::runtime_error error_of(const Manifest& manifest, const std::string& what) {
   return std::runtime_error(manifest.name + ": " + what);
 }
 
-std::string quoted(const Argument& argument) {
-  return "'" + argument.name + "'";
+std::string quoted(const std::string& name) {
+  return "'" + name + "'";
 }
 
-std::int64_t extent_of(const Extents& extents, char name) {
-  return name == 'm' ? extents.m : name == 'n' ? extents.n : extents.k;
-}
-
-std::int64_t resolve(const Manifest& manifest, char name, const irisgen::Extent& fixed,
-                     const std::optional<std::int64_t>& given) {
+std::int64_t resolve(const Manifest& manifest, const NamedExtent& named, const Extents& given_extents) {
+  const auto& [name, fixed] = named;
+  const auto given = given_extents.find(name);
   if (!fixed.dynamic) {
     if (given.has_value() && *given != fixed.value) {
-      throw error_of(manifest, std::string(1, name) + " is " + std::to_string(fixed.value) + " in this kernel, not " +
-                                   std::to_string(*given));
+      throw error_of(manifest,
+                     name + " is " + std::to_string(fixed.value) + " in this kernel, not " + std::to_string(*given));
     }
     return fixed.value;
   }
-  if (!given.has_value()) {
-    throw error_of(manifest, std::string(1, name) + " is dynamic, so every launch must give it");
-  }
-  if (*given < 0)
-    throw error_of(manifest, std::string(1, name) + " is " + std::to_string(*given) + "; it must be >= 0");
+  if (!given.has_value()) throw error_of(manifest, name + " is dynamic, so every launch must give it");
+  if (*given < 0) throw error_of(manifest, name + " is " + std::to_string(*given) + "; it must be >= 0");
   return *given;
 }
 
@@ -55,19 +44,20 @@ std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
   return result;
 }
 
-void check_shape(const Manifest& manifest, const Argument& argument, const Extents& extents) {
-  std::optional<std::int64_t> bytes = irisgen::bytes_of(argument.dtype);
-  for (const Argument::Dimension& dimension : argument.shape) {
-    const std::int64_t extent = extent_of(extents, dimension.extent);
+void check_shape(const Manifest& manifest, const std::string& buffer, Dtype dtype, const std::vector<Dimension>& shape,
+                 const Extents& extents) {
+  std::optional<std::int64_t> bytes = bytes_of(dtype);
+  for (const Dimension& dimension : shape) {
+    const std::int64_t extent = extents.at(dimension.extent);
     if (extent % dimension.divisor != 0) {
-      throw error_of(manifest, std::string(1, dimension.extent) + " = " + std::to_string(extent) +
-                                   " must be a multiple of " + std::to_string(dimension.divisor) + ", since " +
-                                   quoted(argument) + " is divided among the ranks");
+      throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " must be a multiple of " +
+                                   std::to_string(dimension.divisor) + ", since " + quoted(buffer) +
+                                   " is divided among the ranks");
     }
     const auto length = product(extent / dimension.divisor, dimension.factor);
     if (bytes.has_value()) bytes = length.has_value() ? product(*bytes, *length) : std::nullopt;
   }
-  if (!bytes.has_value()) throw error_of(manifest, quoted(argument) + " has more than 2^62 bytes with these extents");
+  if (!bytes.has_value()) throw error_of(manifest, quoted(buffer) + " has more than 2^62 bytes with these extents");
 }
 
 bool overlap(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes) {
@@ -85,61 +75,130 @@ void check_aliasing(const Manifest& manifest, const Extents& extents, std::span<
       if (a.access == Access::read && b.access == Access::read) continue;
       if (!overlap(buffers[i], bytes_of(a, extents), buffers[j], bytes_of(b, extents))) continue;
       if (!manifest.in_place) {
-        throw error_of(manifest, quoted(a) + " and " + quoted(b) + " overlap; this kernel cannot work in place");
+        throw error_of(manifest,
+                       quoted(a.name) + " and " + quoted(b.name) + " overlap; this kernel cannot work in place");
       }
       if (buffers[i] != buffers[j]) {
-        throw error_of(manifest, quoted(a) + " and " + quoted(b) +
+        throw error_of(manifest, quoted(a.name) + " and " + quoted(b.name) +
                                      " overlap in part; they must be the same buffer or have nothing in common");
       }
     }
   }
 }
 
+std::int64_t aligned(std::int64_t bytes) {
+  constexpr auto unit = static_cast<std::int64_t>(Heap::alignment);
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// The largest size for which a kernel may be launched: that of the last schedule that does so.
+std::int64_t largest_size(const Manifest& manifest, std::size_t kernel) {
+  std::int64_t largest = 0;
+  for (const Schedule& schedule : manifest.schedules) {
+    for (const Step& step : schedule.steps) {
+      const auto* launch = std::get_if<LaunchStep>(&step.action);
+      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel) largest = schedule.up_to;
+    }
+  }
+  return largest;
+}
+
+/// The product of a term's extents, over all launches within the capacity whose size is at most `largest_size`.
+std::optional<std::int64_t> most_of(const Manifest& manifest, const ByteSize::Term& term, const Extents& capacity,
+                                    std::int64_t largest_size) {
+  std::optional<std::int64_t> most = 1;
+  for (const std::string& name : term.extents) {
+    if (most.has_value()) most = product(*most, capacity.at(name));
+  }
+  // Where the term names every dynamic extent, the size bounds their product.
+  std::int64_t fixed = 1;
+  for (const auto& [name, extent] : manifest.problem.extents) {
+    if (!extent.dynamic) {
+      fixed = std::max<std::int64_t>(1, product(fixed, extent.value).value_or(fixed));
+    } else if (std::ranges::find(term.extents, name) == term.extents.end()) {
+      return most;
+    }
+  }
+  if (term.extents.empty() || largest_size == every_size) return most;
+  return std::min(most.value_or(max_bytes), largest_size / fixed);
+}
+
+std::int64_t workspace_bytes(const Manifest& manifest, std::size_t kernel, const Extents& capacity) {
+  std::int64_t bytes = 0;
+  for (const ByteSize::Term& term : manifest.kernels[kernel].workspace.terms) {
+    const auto most = most_of(manifest, term, capacity, largest_size(manifest, kernel));
+    const auto scaled = most.has_value() ? product(term.bytes, *most) : std::nullopt;
+    if (!scaled.has_value() || *scaled > max_bytes - bytes) {
+      throw error_of(manifest, "the workspace for this capacity has more than 2^62 bytes; lower the capacity");
+    }
+    bytes += *scaled;
+  }
+  return 2 * aligned((bytes + 1) / 2);  // two ping-pong buffers
+}
+
 }  // namespace
 
-Extents resolve_extents(const Manifest& manifest, const LaunchExtents& given) {
-  const Extents extents{.m = resolve(manifest, 'm', manifest.m, given.m),
-                        .n = resolve(manifest, 'n', manifest.n, given.n),
-                        .k = resolve(manifest, 'k', manifest.k, given.k)};
-  for (const Argument& argument : manifest.arguments) check_shape(manifest, argument, extents);
+Extents resolve_extents(const Manifest& manifest, const Extents& given) {
+  for (const auto& [name, value] : given) {
+    if (!manifest.problem.has_extent(name)) {
+      throw error_of(manifest, "there is no extent " + quoted(name) + " in this kernel");
+    }
+  }
+  Extents extents;
+  for (const NamedExtent& named : manifest.problem.extents) extents.set(named.name, resolve(manifest, named, given));
+  for (const Argument& argument : manifest.arguments) {
+    check_shape(manifest, argument.name, argument.dtype, argument.shape, extents);
+  }
+  for (const Intermediate& buffer : manifest.intermediates) {
+    check_shape(manifest, buffer.name, buffer.dtype, buffer.shape, extents);
+  }
   return extents;
 }
 
 void check_capacity(const Manifest& manifest, const Extents& extents, const Extents& capacity) {
-  for (const char name : {'m', 'n', 'k'}) {
-    if (extent_of(extents, name) <= extent_of(capacity, name)) continue;
-    throw error_of(manifest, std::string(1, name) + " = " + std::to_string(extent_of(extents, name)) +
-                                 " is over the capacity of " + std::to_string(extent_of(capacity, name)) +
-                                 " that the kernel was loaded with");
+  for (const auto& [name, value] : extents) {
+    if (value <= capacity.at(name)) continue;
+    throw error_of(manifest, name + " = " + std::to_string(value) + " is over the capacity of " +
+                                 std::to_string(capacity.at(name)) + " that the kernel was loaded with");
   }
 }
 
 std::int64_t bytes_of(const Argument& argument, const Extents& extents) {
-  std::int64_t bytes = irisgen::bytes_of(argument.dtype);
-  for (const std::int64_t length : irisgen::shape_of(argument, extents.m, extents.n, extents.k)) bytes *= length;
+  std::int64_t bytes = bytes_of(argument.dtype);
+  for (const Dimension& dimension : argument.shape) bytes *= length_of(dimension, extents);
   return bytes;
 }
 
-std::int64_t workspace_bytes(const Manifest& manifest, const Extents& capacity) {
-  std::optional<std::int64_t> scaled = manifest.workspace.scale;
-  for (const char name : manifest.workspace.extents) {
-    if (scaled.has_value()) scaled = product(*scaled, extent_of(capacity, name));
+OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
+  OperationLayout layout;
+  std::int64_t end = 0;
+  const auto place = [&end](std::int64_t bytes) {
+    const std::int64_t begin = end;
+    end += aligned(bytes);
+    return begin;
+  };
+  for (const KernelEntry& kernel : manifest.kernels) {
+    layout.kernels.push_back({.flags = place(kernel.flags * std::int64_t{sizeof(device::u64)}),
+                              .launches = place(kernel.blocks * std::int64_t{sizeof(device::u64)})});
   }
-  if (!scaled.has_value() || *scaled > max_bytes - manifest.workspace.fixed) {
-    throw error_of(manifest, "the workspace for this capacity has more than 2^62 bytes; lower the capacity");
+  layout.counted_bytes = end;
+  for (std::size_t kernel = 0; kernel < manifest.kernels.size(); ++kernel) {
+    layout.kernels[kernel].workspace_bytes = workspace_bytes(manifest, kernel, capacity);
+    layout.kernels[kernel].workspace = place(layout.kernels[kernel].workspace_bytes);
   }
-  const std::int64_t bytes = manifest.workspace.fixed + *scaled;
-  return (bytes + 2 * half_alignment - 1) / (2 * half_alignment) * (2 * half_alignment);
+  for (const Intermediate& buffer : manifest.intermediates) {
+    std::int64_t bytes = bytes_of(buffer.dtype);
+    for (const Dimension& dimension : buffer.shape) bytes *= length_of(dimension, capacity);
+    layout.intermediates.push_back(place(bytes));
+  }
+  layout.total_bytes = end;
+  return layout;
 }
 
-KernelLayout layout_of(const Manifest& manifest, const Extents& capacity) {
-  const auto aligned = [](std::int64_t bytes) {
-    constexpr auto unit = static_cast<std::int64_t>(Heap::alignment);
-    return (bytes + unit - 1) / unit * unit;
-  };
-  return {.flags = aligned(manifest.flags * std::int64_t{sizeof(device::u32)}),
-          .epochs = aligned(manifest.blocks * std::int64_t{sizeof(device::Epoch)}),
-          .workspace = workspace_bytes(manifest, capacity)};
+const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
+  if (manifest.schedules.size() == 1) return manifest.schedules.front();
+  const std::int64_t size = size_of(manifest.problem, extents);
+  return *std::ranges::find_if(manifest.schedules, [size](const Schedule& each) { return size <= each.up_to; });
 }
 
 void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,
@@ -153,14 +212,14 @@ void check_buffers(const Manifest& manifest, const Extents& extents, std::span<v
     const std::int64_t bytes = bytes_of(argument, extents);
     if (bytes == 0) continue;
     if (buffers[i] == nullptr) {
-      throw error_of(manifest, quoted(argument) + " is null but has " + std::to_string(bytes) + " bytes");
+      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(bytes) + " bytes");
     }
     if (reinterpret_cast<std::uintptr_t>(buffers[i]) % static_cast<std::uintptr_t>(argument.alignment) != 0) {
       throw error_of(manifest,
-                     quoted(argument) + " is not aligned to " + std::to_string(argument.alignment) + " bytes");
+                     quoted(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes");
     }
     if (argument.symmetric && !is_symmetric(buffers[i], static_cast<std::size_t>(bytes))) {
-      throw error_of(manifest, quoted(argument) + " (" + std::to_string(bytes) +
+      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(bytes) +
                                    " bytes) does not lie on the symmetric heap; take it from Context::allocate");
     }
   }

@@ -14,7 +14,9 @@ std::string_view describe(device::Wait wait) {
     case device::Wait::exit:
       return "to finish its reads and writes";
     case device::Wait::step:
-      return "to send the next piece";
+      return "to send the next step";
+    case device::Wait::barrier:
+      return "to come to the barrier";
     case device::Wait::none:
       break;
   }
@@ -37,11 +39,18 @@ std::string describe_duration(std::uint64_t nanoseconds) {
   return "0 ns";
 }
 
+std::string describe_flag(device::u64 value) {
+  const device::u64 launch = value >> device::flag_step_bits;
+  if (launch == 0) return "no launch";
+  const device::u64 step = value & ((device::u64{1} << device::flag_step_bits) - 1);
+  return "step " + std::to_string(step) + " of launch " + std::to_string(launch);
+}
+
 std::string describe(const device::Fault& fault, std::string_view kernel, std::uint64_t timeout_ns) {
   return std::string(kernel) + ": rank " + std::to_string(fault.rank) + ", block " + std::to_string(fault.block) +
          " waited " + describe_duration(timeout_ns) + " for rank " + std::to_string(fault.peer) + " " +
-         std::string(describe(fault.wait)) + "; expected step " + std::to_string(fault.expected) + ", saw " +
-         std::to_string(fault.seen);
+         std::string(describe(fault.wait)) + "; expected " + describe_flag(fault.expected) + ", saw " +
+         describe_flag(fault.seen);
 }
 
 }  // namespace iris

@@ -4,14 +4,18 @@
 #include <string>
 #include <string_view>
 
-#include <iris/device/abi.hpp>
+#include "iris/device/abi.hpp"
 
 namespace iris {
 
 /// What a wait is for, completing "waits for rank 3 …": "to deliver its contribution".
 std::string_view describe(device::Wait wait);
 
-/// "gradient_sum: rank 2, block 5 waited 10 s for rank 3 to deliver its contribution; expected step 7, saw 6".
+/// What a flag shows: "step 2 of launch 7", steps counted from 0 and launches from 1; "no launch" for 0.
+std::string describe_flag(device::u64 value);
+
+/// "gradient_sum: rank 2, block 5 waited 10 s for rank 3 to deliver its contribution; expected step 0 of launch 2, saw
+/// step 1 of launch 1".
 std::string describe(const device::Fault& fault, std::string_view kernel, std::uint64_t timeout_ns);
 
 /// "0.25 s", "10 s", "150 us": a duration as people say it.

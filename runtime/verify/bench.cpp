@@ -5,46 +5,42 @@
 #include <span>
 #include <stdexcept>
 
-#include <iris/device/abi.hpp>
 #include "iris/jit.hpp"
-#include "iris/kernel.hpp"
 #include "iris/values.hpp"
 #include "iris/world.hpp"
+#include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/verify/random.hpp"
+#include "runtime/world/heap.hpp"
 
 namespace iris {
 namespace {
-
-using irisgen::Argument;
-using irisgen::Extents;
 using irisgen::KernelSpec;
 using irisgen::Plan;
 
 /// A batch lasts about this long at most, so that large sizes do not take minutes.
 constexpr double longest_batch_ms = 20;
 
+/// A kernel at one size.
 struct Measured {
-  KernelSpec kernel;
   Extents extents;
   Plan plan;
-  BuiltKernel built;
+  BuiltOperation built;
 };
 
-/// What one kernel takes of each rank's heap: workspace, flags, epochs and buffers, each with room to align it.
+/// What one operation and its buffers take of each rank's heap.
 std::size_t heap_bytes_of(const Measured& measured) {
-  constexpr std::int64_t room = 4096;
-  const irisgen::Manifest& manifest = measured.built.manifest;
-  std::int64_t bytes = workspace_bytes(manifest, measured.extents) + room;
-  bytes += manifest.flags * std::int64_t{sizeof(device::u32)} + room;
-  bytes += manifest.blocks * std::int64_t{sizeof(device::Epoch)} + room;
-  for (const Argument& argument : manifest.arguments) bytes += bytes_of(argument, measured.extents) + room;
-  return static_cast<std::size_t>(bytes);
+  const Manifest& manifest = measured.built.manifest;
+  std::int64_t bytes = layout_of(manifest, measured.extents).total_bytes;
+  for (const Argument& argument : manifest.arguments) {
+    bytes += bytes_of(argument, measured.extents) + std::int64_t{Heap::alignment};
+  }
+  return static_cast<std::size_t>(bytes) + Heap::alignment;
 }
 
 KernelSpec with_own_shape(const KernelSpec& kernel) {
-  if (kernel.m.dynamic || kernel.n.dynamic || kernel.k.dynamic)
+  if (!kernel.problem.is_static())
     throw std::invalid_argument("the shape of " + kernel.name + " is dynamic; give the sizes to measure (--sizes)");
   return kernel;
 }
@@ -57,19 +53,18 @@ std::vector<KernelSpec> kernels_to_measure(const KernelSpec& kernel, int world, 
   return kernels;
 }
 
-Measured build(KernelSpec kernel, int world, const irisgen::Target& target) {
+Measured build(const KernelSpec& kernel, int world, const irisgen::Target& target, const BenchOptions& options) {
   Measured measured;
-  measured.extents = {kernel.m.value, kernel.n.value, kernel.k.value};
+  measured.extents = kernel.problem.static_extents();
   measured.plan = irisgen::make_plan(kernel, world, target);
-  measured.built = build_kernel(measured.plan);
-  measured.kernel = std::move(kernel);
+  measured.built = build_operation(measured.plan, options.compiler);
   return measured;
 }
 
 /// Random elements, the same run of them over and over: what matters to the time is that they are no zeros.
-std::vector<std::byte> random_bytes(std::size_t bytes, const Argument& argument, irisgen::Op op, RandomStream stream) {
+std::vector<std::byte> random_bytes(std::size_t bytes, const Argument& argument, Op op, RandomStream stream) {
   constexpr std::size_t run = 1 << 16;
-  const std::size_t elements = bytes / static_cast<std::size_t>(irisgen::bytes_of(argument.dtype));
+  const std::size_t elements = bytes / static_cast<std::size_t>(bytes_of(argument.dtype));
   const std::vector<double> values = random_values(stream, std::min(elements, run), argument.dtype, op);
   const std::vector<std::byte> pattern = to_bytes(values, argument.dtype);
   std::vector<std::byte> data(bytes);
@@ -87,7 +82,8 @@ class Buffers {
       const auto bytes = static_cast<std::size_t>(bytes_of(argument, measured.extents));
       pointers_.push_back(context.allocate(bytes));
       const RandomStream stream{.seed = seed, .rank = context.rank(), .argument = position++, .launch = 0};
-      const std::vector<std::byte> data = random_bytes(bytes, argument, measured.kernel.op, stream);
+      const std::vector<std::byte> data =
+          random_bytes(bytes, argument, measured.plan.problem.op.value_or(Op::sum), stream);
       context.device().copy(pointers_.back(), data.data(), bytes);
     }
   }
@@ -105,28 +101,30 @@ class Buffers {
 };
 
 /// A time stamp in the rank's default stream.
-class Event {
+class TimeStamp {
  public:
-  explicit Event(Device& device) : device_(device), handle_(device.record_event(nullptr)) {}
-  ~Event() { device_.destroy_event(handle_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  explicit TimeStamp(Device& device) : device_(device), event_(device.create_event()) {
+    device.record(event_, nullptr);
+  }
+  ~TimeStamp() { device_.destroy_event(event_); }
+  TimeStamp(const TimeStamp&) = delete;
+  TimeStamp& operator=(const TimeStamp&) = delete;
 
-  double milliseconds_since(const Event& start) const { return device_.milliseconds(start.handle_, handle_); }
+  double milliseconds_since(const TimeStamp& start) const { return device_.milliseconds(start.event_, event_); }
 
  private:
   Device& device_;
-  void* handle_;
+  Event event_;
 };
 
 /// Milliseconds of `launches` launches, as this rank's device counts them. The launch before the first event makes the
 /// ranks start together: a collective ends when all have taken part.
-double time_batch(Context& context, Kernel& kernel, const Buffers& buffers, int launches) {
+double time_batch(Context& context, Operation& operation, const Buffers& buffers, int launches) {
   context.barrier();
-  kernel.launch(buffers.pointers());
-  const Event start(context.device());
-  for (int launch = 0; launch < launches; ++launch) kernel.launch(buffers.pointers());
-  const Event stop(context.device());
+  operation.launch(buffers.pointers());
+  const TimeStamp start(context.device());
+  for (int launch = 0; launch < launches; ++launch) operation.launch(buffers.pointers());
+  const TimeStamp stop(context.device());
   context.synchronize();
   return stop.milliseconds_since(start);
 }
@@ -144,14 +142,14 @@ void measure_on_rank(Context& context, const Measured& measured, const BenchOpti
                      std::vector<double>& warm_up_us, Times& times) {
   const auto rank = static_cast<std::size_t>(context.rank());
   const Buffers buffers(context, measured, options.seed);
-  Kernel kernel(context, measured.built);
+  Operation operation(context, measured.built);
   constexpr int warm_up_launches = 5;
-  time_batch(context, kernel, buffers, 1);
-  warm_up_us[rank] = time_batch(context, kernel, buffers, warm_up_launches) * 1000 / warm_up_launches;
+  time_batch(context, operation, buffers, 1);
+  warm_up_us[rank] = time_batch(context, operation, buffers, warm_up_launches) * 1000 / warm_up_launches;
   context.barrier();
   const int launches = launches_of_batch(warm_up_us, options.launches);
   for (std::vector<double>& batch : times)
-    batch[rank] = time_batch(context, kernel, buffers, launches) * 1000 / launches;
+    batch[rank] = time_batch(context, operation, buffers, launches) * 1000 / launches;
   context.barrier();
 }
 
@@ -161,31 +159,32 @@ BenchPoint make_point(const Measured& measured, int world, const Times& times) {
   for (const std::vector<double>& batch : times) slowest_rank.push_back(*std::max_element(batch.begin(), batch.end()));
   std::sort(slowest_rank.begin(), slowest_rank.end());
 
-  const Extents& extents = measured.extents;
+  const Plan& plan = measured.plan;
+  const irisgen::Pattern& pattern = irisgen::pattern_of(plan.problem);
   BenchPoint point;
-  point.extents = extents;
-  point.bytes = size_of(measured.kernel, world, extents);
-  point.variant = measured.plan.variant;
-  point.blocks = measured.plan.blocks;
-  point.threads = measured.plan.threads;
+  point.extents = measured.extents;
+  point.bytes = irisgen::bus_size(plan.problem);
+  point.variant = plan.variant;
+  for (const KernelEntry& kernel : measured.built.manifest.kernels) {
+    point.grids +=
+        (point.grids.empty() ? "" : ", ") + std::to_string(kernel.blocks) + " x " + std::to_string(kernel.threads);
+  }
+  point.predicted_us = plan.prediction.time_us;
   point.time_us = slowest_rank[slowest_rank.size() / 2];
   point.fastest_us = slowest_rank.front();
   point.slowest_us = slowest_rank.back();
   const double bytes_per_gbs = point.time_us * 1000;  // 10⁹ bytes per second are 1000 bytes per microsecond
   point.algorithm_gbs = static_cast<double>(point.bytes) / bytes_per_gbs;
-  point.bus_gbs = point.algorithm_gbs * bus_factor(*measured.kernel.pattern, world);
-  point.link_gbs = static_cast<double>(measured.plan.prediction.link_bytes) / bytes_per_gbs;
-  // Both fused kernels multiply (m, k) by (k, n) on every rank.
-  if (point.bytes == 0)
-    point.tflops = 2.0 * static_cast<double>(extents.m) * static_cast<double>(extents.n) *
-                   static_cast<double>(extents.k) / (point.time_us * 1e6);
+  point.bus_gbs = pattern.bus == nullptr ? 0 : point.algorithm_gbs * pattern.bus->bus_over_algorithm(world);
+  point.link_gbs = static_cast<double>(plan.prediction.link_bytes) / bytes_per_gbs;
+  point.tflops = pattern.flops == nullptr ? 0 : pattern.flops(plan.problem) / (point.time_us * 1e6);
   return point;
 }
 
 }  // namespace
 
-BenchReport bench_kernel(const KernelSpec& kernel, int world, const irisgen::Target& target,
-                         const BenchOptions& options) {
+BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::Target& target,
+                            const BenchOptions& options) {
   if (target.platform == irisgen::Platform::host)
     throw std::invalid_argument(
         "the host target is for correctness and its times mean nothing; name a GPU target of this machine");
@@ -194,8 +193,8 @@ BenchReport bench_kernel(const KernelSpec& kernel, int world, const irisgen::Tar
 
   std::vector<Measured> all;
   std::size_t heap_bytes = 0;
-  for (KernelSpec& sized : kernels_to_measure(kernel, world, options)) {
-    all.push_back(build(std::move(sized), world, target));
+  for (const KernelSpec& sized : kernels_to_measure(kernel, world, options)) {
+    all.push_back(build(sized, world, target, options));
     heap_bytes = std::max(heap_bytes, heap_bytes_of(all.back()));
   }
 

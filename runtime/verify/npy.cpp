@@ -1,23 +1,22 @@
 #include "iris/npy.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 
+#include "generator/manifest/atomic_file.hpp"
 #include "iris/values.hpp"
 
 namespace iris {
 
 namespace {
-
-using irisgen::Dtype;
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::int64_t max_bytes = std::int64_t{1} << 62;
@@ -181,14 +180,14 @@ void check_type(const Header& header, Dtype wanted, const std::string& name) {
   if (header.descriptor.starts_with('>')) {
     throw error_in(name, "is big-endian; save it with .astype('" + std::string(descriptor) + "')");
   }
-  throw error_in(name, "has elements of type '" + header.descriptor + "', but " +
-                           std::string(irisgen::to_string(wanted)) + " needs '" + std::string(descriptor) +
-                           "'; save it with .astype('" + std::string(descriptor) + "')");
+  throw error_in(name, "has elements of type '" + header.descriptor + "', but " + std::string(to_string(wanted)) +
+                           " needs '" + std::string(descriptor) + "'; save it with .astype('" +
+                           std::string(descriptor) + "')");
 }
 
 /// Bytes of the data that a header promises; nothing if that overflows.
 std::optional<std::int64_t> promised_bytes(const Header& header, Dtype dtype) {
-  std::int64_t bytes = irisgen::bytes_of(stored_type(dtype));
+  std::int64_t bytes = bytes_of(stored_type(dtype));
   bool overflow = false;
   for (const std::int64_t length : header.shape) {
     if (length == 0) return 0;
@@ -255,25 +254,9 @@ std::string format_npy(const NpyArray& array) {
 }
 
 void write_npy(const std::string& path, const NpyArray& array) {
-  const std::string unfinished = path + ".unfinished-" + std::to_string(::getpid());
-  const std::string content = format_npy(array);
-  {
-    std::ofstream file(unfinished, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.close();
-    if (!file) {
-      const std::string why = std::strerror(errno);
-      std::error_code ignored;
-      std::filesystem::remove(unfinished, ignored);
-      throw error_in(path, "cannot be written: " + why);
-    }
-  }
-  std::error_code problem;
-  std::filesystem::rename(unfinished, path, problem);
-  if (!problem) return;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  throw error_in(path, "cannot be written: " + problem.message());
+  AtomicFile file(AT_FDCWD, path + ".unfinished-" + std::to_string(::getpid()), 0666, path);
+  file.write(format_npy(array));
+  file.publish(AT_FDCWD, path);
 }
 
 }  // namespace iris

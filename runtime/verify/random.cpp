@@ -25,15 +25,15 @@ std::uint64_t random_bits(const RandomStream& stream, std::uint64_t index) {
   return mix(key + index * golden);
 }
 
-double random_value(const RandomStream& stream, std::uint64_t index, irisgen::Dtype dtype, irisgen::Op op) {
+double random_value(const RandomStream& stream, std::uint64_t index, Dtype dtype, Op op) {
   const std::uint64_t bits = random_bits(stream, index);
-  if (dtype == irisgen::Dtype::i32) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits >> 32));
+  if (dtype == Dtype::i32) return static_cast<std::int32_t>(static_cast<std::uint32_t>(bits >> 32));
   const double fraction = static_cast<double>(bits >> 11) * 0x1p-53;  // [0, 1)
   const double sign = (bits & 1) != 0 ? -1.0 : 1.0;
-  return round_to(op == irisgen::Op::prod ? sign * (0.75 + 0.5 * fraction) : 2 * fraction - 1, dtype);
+  return round_to(op == Op::prod ? sign * (0.75 + 0.5 * fraction) : 2 * fraction - 1, dtype);
 }
 
-std::vector<double> random_values(const RandomStream& stream, std::size_t count, irisgen::Dtype dtype, irisgen::Op op) {
+std::vector<double> random_values(const RandomStream& stream, std::size_t count, Dtype dtype, Op op) {
   std::vector<double> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = random_value(stream, i, dtype, op);
   return values;

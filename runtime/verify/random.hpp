@@ -21,9 +21,9 @@ std::uint64_t random_bits(const RandomStream& stream, std::uint64_t index);
 
 /// One value, already rounded to `dtype`. Floats lie in [-1, 1]; for prod, magnitudes lie in [0.75, 1.25], so that no
 /// product of 16 overflows f16. i32 takes all 2^32 values: its sums and products wrap around by definition.
-double random_value(const RandomStream& stream, std::uint64_t index, irisgen::Dtype dtype, irisgen::Op op);
+double random_value(const RandomStream& stream, std::uint64_t index, Dtype dtype, Op op);
 
 /// `count` of them, as float64.
-std::vector<double> random_values(const RandomStream& stream, std::size_t count, irisgen::Dtype dtype, irisgen::Op op);
+std::vector<double> random_values(const RandomStream& stream, std::size_t count, Dtype dtype, Op op);
 
 }  // namespace iris

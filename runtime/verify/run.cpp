@@ -14,22 +14,14 @@
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/system/host_memory.hpp"
 #include "runtime/verify/random.hpp"
-#include "runtime/world/heap.hpp"
+#include "runtime/verify/rank_buffers.hpp"
 
 namespace iris {
 
 namespace {
 
-using irisgen::Access;
-using irisgen::Argument;
-using irisgen::Manifest;
-
-/// Launches that follow one another without the host waiting: enough for every half of a double buffer to be in use.
+/// Launches that follow one another without the host waiting: enough for both ping-pong buffers to be in use.
 constexpr int max_in_flight = 4;
-
-/// Written around every buffer, to find out who writes beyond its ends.
-constexpr std::size_t guard_bytes = Heap::alignment;
-constexpr unsigned char guard_byte = 0xc3;
 
 constexpr std::size_t max_violations = 16;
 
@@ -50,90 +42,15 @@ struct LaunchData {
   BuffersOfRanks outputs;                            ///< [rank], after the launch
 };
 
-/// The spec that a manifest was made from, as far as a pattern's reference needs it.
-irisgen::KernelSpec spec_of(const Manifest& manifest) {
-  irisgen::KernelSpec spec;
-  spec.name = manifest.name;
-  spec.pattern = irisgen::find_pattern(manifest.pattern);
-  spec.dtype = manifest.dtype;
-  spec.accumulate = manifest.accumulate;
-  spec.op = manifest.op;
-  spec.root = manifest.root;
-  spec.worlds = {manifest.world};
-  spec.m = manifest.m;
-  spec.n = manifest.n;
-  spec.k = manifest.k;
-  spec.variant = manifest.variant;
-  if (spec.pattern == nullptr) {
-    throw std::runtime_error(manifest.name + " is a '" + manifest.pattern + "', which this irisgen does not know");
-  }
-  return spec;
-}
-
-/// One rank's buffers for one launch: between guards, on the symmetric heap.
-class RankBuffers {
- public:
-  RankBuffers(Context& context, const Manifest& manifest, const irisgen::Extents& extents) {
-    for (const Argument& argument : manifest.arguments) {
-      const auto bytes = static_cast<std::size_t>(bytes_of(argument, extents));
-      memory_.push_back({static_cast<char*>(context.allocate(bytes + 2 * guard_bytes)), bytes});
-    }
-  }
-
-  static std::size_t heap_bytes(const Manifest& manifest, const irisgen::Extents& extents) {
-    std::size_t total = 0;
-    for (const Argument& argument : manifest.arguments) {
-      total += static_cast<std::size_t>(bytes_of(argument, extents)) + 2 * guard_bytes + Heap::alignment;
-    }
-    return total;
-  }
-
-  std::vector<void*> pointers() const {
-    std::vector<void*> pointers;
-    pointers.reserve(memory_.size());
-    for (const Piece& piece : memory_) pointers.push_back(piece.base + guard_bytes);
-    return pointers;
-  }
-
-  void write(Device& device, std::size_t argument, std::span<const std::byte> content) const {
-    device.copy(memory_[argument].base + guard_bytes, content.data(), content.size());
-  }
-  std::vector<std::byte> read(Device& device, std::size_t argument) const {
-    std::vector<std::byte> content(memory_[argument].bytes);
-    device.copy(content.data(), memory_[argument].base + guard_bytes, content.size());
-    return content;
-  }
-  void poison(Device& device, std::size_t argument, unsigned char value) const {
-    const Piece& piece = memory_[argument];
-    device.fill(piece.base, guard_byte, piece.bytes + 2 * guard_bytes);
-    device.fill(piece.base + guard_bytes, value, piece.bytes);
-  }
-  /// Whether the bytes on both sides of the buffer are as poison() left them.
-  bool guards_intact(Device& device, std::size_t argument) const {
-    const Piece& piece = memory_[argument];
-    std::vector<unsigned char> guards(2 * guard_bytes);
-    device.copy(guards.data(), piece.base, guard_bytes);
-    device.copy(guards.data() + guard_bytes, piece.base + guard_bytes + piece.bytes, guard_bytes);
-    return std::ranges::all_of(guards, [](unsigned char byte) { return byte == guard_byte; });
-  }
-
- private:
-  struct Piece {
-    char* base;
-    std::size_t bytes;
-  };
-  std::vector<Piece> memory_;
-};
-
-/// One call of run_kernel.
+/// One call of run_operation.
 class Run {
  public:
-  Run(const BuiltKernel& built, const RunOptions& options);
+  Run(const BuiltOperation& built, const RunOptions& options);
   RunReport execute();
 
  private:
   struct Rank {
-    std::unique_ptr<Kernel> kernel;
+    std::unique_ptr<Operation> operation;
     std::vector<RankBuffers> buffers;  ///< one for each launch in flight
   };
 
@@ -149,11 +66,11 @@ class Run {
   void report_violation(std::string what);
   void progress(std::string_view stage, int done) const;
 
-  const BuiltKernel& built_;
+  const BuiltOperation& built_;
   const Manifest& manifest_;
   const RunOptions& options_;
-  irisgen::KernelSpec spec_;
-  irisgen::Extents extents_;
+  const irisgen::Pattern* pattern_;  ///< where there is something to verify
+  Extents extents_;
   std::size_t output_ = 0;  ///< index of the written argument
   int in_flight_;
   Stopwatch since_start_;
@@ -163,11 +80,11 @@ class Run {
   std::mutex violations_;
 };
 
-Run::Run(const BuiltKernel& built, const RunOptions& options)
+Run::Run(const BuiltOperation& built, const RunOptions& options)
     : built_(built),
       manifest_(built.manifest),
       options_(options),
-      spec_(spec_of(manifest_)),
+      pattern_(options.verify ? &irisgen::pattern_of(manifest_.problem) : nullptr),
       extents_(resolve_extents(manifest_, options.extents)),
       in_flight_(std::clamp(options.repeat, 1, max_in_flight)) {
   const auto written = std::ranges::find(manifest_.arguments, Access::write, &Argument::access);
@@ -177,9 +94,9 @@ Run::Run(const BuiltKernel& built, const RunOptions& options)
   check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
   check_memory(heap);
-  world_ = std::make_unique<World>(
-      WorldOptions{.size = manifest_.world, .target = manifest_.target, .heap_bytes = heap, .seed = options.seed});
-  ranks_.resize(static_cast<std::size_t>(manifest_.world));
+  world_ = std::make_unique<World>(WorldOptions{
+      .size = manifest_.problem.world, .target = manifest_.target, .heap_bytes = heap, .seed = options.seed});
+  ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 
 void Run::check_inputs() const {
@@ -188,9 +105,9 @@ void Run::check_inputs() const {
     if (argument == manifest_.arguments.end() || argument->access != Access::read) {
       throw std::runtime_error(manifest_.name + " reads no argument '" + name + "'");
     }
-    if (buffers.size() != static_cast<std::size_t>(manifest_.world)) {
+    if (buffers.size() != static_cast<std::size_t>(manifest_.problem.world)) {
       throw std::runtime_error("'" + name + "' is given for " + std::to_string(buffers.size()) + " ranks, but " +
-                               manifest_.name + " runs on " + std::to_string(manifest_.world));
+                               manifest_.name + " runs on " + std::to_string(manifest_.problem.world));
     }
     const auto wanted = static_cast<std::size_t>(bytes_of(*argument, extents_));
     for (std::size_t rank = 0; rank < buffers.size(); ++rank) {
@@ -203,7 +120,7 @@ void Run::check_inputs() const {
 }
 
 std::size_t Run::heap_bytes() const {
-  return static_cast<std::size_t>(layout_of(manifest_, extents_).total()) +
+  return static_cast<std::size_t>(layout_of(manifest_, extents_).total_bytes) +
          static_cast<std::size_t>(in_flight_) * RankBuffers::heap_bytes(manifest_, extents_);
 }
 
@@ -212,16 +129,16 @@ void Run::check_memory(std::size_t heap) const {
   double bytes = manifest_.target == "host" ? static_cast<double>(heap) : 0;
   for (const Argument& argument : manifest_.arguments) {
     const auto size = static_cast<double>(bytes_of(argument, extents_));
-    const double values = size / static_cast<double>(irisgen::bytes_of(argument.dtype)) * sizeof(double);
+    const double values = size / static_cast<double>(bytes_of(argument.dtype)) * sizeof(double);
     // Inputs are kept as float64; outputs as they are, to be compared with expected values and tolerances.
     bytes += in_flight_ * (argument.access == Access::read ? values : size);
     if (argument.access == Access::write && options_.verify) bytes += 2 * values;
   }
-  bytes *= manifest_.world;
+  bytes *= manifest_.problem.world;
   const auto available = static_cast<double>(available_memory());
   if (bytes <= available) return;
   const auto gigabytes = [](double value) { return std::to_string(std::llround(value / 1e9)) + " GB"; };
-  throw std::runtime_error(manifest_.name + ": a run on " + std::to_string(manifest_.world) + " ranks takes " +
+  throw std::runtime_error(manifest_.name + ": a run on " + std::to_string(manifest_.problem.world) + " ranks takes " +
                            gigabytes(bytes) + " of this machine's memory, but " + gigabytes(available) +
                            " are available; take a smaller shape or fewer ranks");
 }
@@ -232,7 +149,7 @@ RunReport Run::execute() {
   report_.setup_ms = since_start_.milliseconds();
   report_.verified = options_.verify;
   report_.output = manifest_.arguments[output_].name;
-  report_.shape = irisgen::shape_of(manifest_.arguments[output_], extents_.m, extents_.n, extents_.k);
+  report_.shape = shape_of(manifest_.arguments[output_].shape, extents_);
   for (int first = 0; first < options_.repeat; first += in_flight_) {
     const int count = std::min(in_flight_, options_.repeat - first);
     std::vector<LaunchData> batch = prepare(first, count);
@@ -250,7 +167,7 @@ RunReport Run::execute() {
 
 void Run::set_up(Context& context) {
   Rank& rank = ranks_[static_cast<std::size_t>(context.rank())];
-  rank.kernel = std::make_unique<Kernel>(context, built_, LaunchExtents{extents_.m, extents_.n, extents_.k});
+  rank.operation = std::make_unique<Operation>(context, built_, extents_);
   for (int i = 0; i < in_flight_; ++i) rank.buffers.emplace_back(context, manifest_, extents_);
   if (context.rank() == 0) report_.device = context.device().description();
 }
@@ -260,8 +177,8 @@ std::vector<LaunchData> Run::prepare(int first, int count) const {
   for (int i = 0; i < count; ++i) {
     LaunchData& data = batch[static_cast<std::size_t>(i)];
     data.launch = first + i;
-    data.inputs.resize(static_cast<std::size_t>(manifest_.world));
-    data.outputs.resize(static_cast<std::size_t>(manifest_.world));
+    data.inputs.resize(static_cast<std::size_t>(manifest_.problem.world));
+    data.outputs.resize(static_cast<std::size_t>(manifest_.problem.world));
   }
   return batch;
 }
@@ -271,9 +188,9 @@ irisgen::Values Run::input_of(int rank, std::size_t argument, int launch) const 
   if (const auto given = options_.inputs.find(wanted.name); given != options_.inputs.end()) {
     return to_values(given->second[static_cast<std::size_t>(rank)], wanted.dtype);
   }
-  const std::int64_t count = bytes_of(wanted, extents_) / irisgen::bytes_of(wanted.dtype);
+  const std::int64_t count = bytes_of(wanted, extents_) / bytes_of(wanted.dtype);
   return random_values({.seed = options_.seed, .rank = rank, .argument = static_cast<int>(argument), .launch = launch},
-                       static_cast<std::size_t>(count), wanted.dtype, manifest_.op);
+                       static_cast<std::size_t>(count), wanted.dtype, manifest_.problem.op.value_or(Op::sum));
 }
 
 /// One rank's part of a batch of launches.
@@ -291,8 +208,7 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
   // A peer that begins early must not have its stores to our outputs poisoned afterwards.
   context.barrier();
   const Stopwatch watch;
-  const LaunchExtents extents{extents_.m, extents_.n, extents_.k};
-  for (std::size_t i = 0; i < batch.size(); ++i) rank.kernel->launch(rank.buffers[i].pointers(), extents);
+  for (std::size_t i = 0; i < batch.size(); ++i) rank.operation->launch(rank.buffers[i].pointers(), extents_);
   context.barrier();
   if (context.rank() == 0) report_.launch_ms += watch.milliseconds();
   for (std::size_t i = 0; i < batch.size(); ++i) collect(context, rank.buffers[i], batch[i]);
@@ -319,9 +235,8 @@ void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data
 void Run::verify(const LaunchData& data) {
   progress("verify", data.launch);
   const Stopwatch watch;
-  const std::vector<irisgen::Expectation> expected =
-      spec_.pattern->reference(spec_, manifest_.world, extents_, data.inputs);
-  for (int rank = 0; rank < manifest_.world; ++rank) {
+  const std::vector<irisgen::Expectation> expected = pattern_->reference(manifest_.problem.at(extents_), data.inputs);
+  for (int rank = 0; rank < manifest_.problem.world; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const Comparison found = compare(data.outputs[index], manifest_.arguments[output_].dtype, expected[index]);
     report_.elements += static_cast<std::int64_t>(expected[index].value.size());
@@ -345,7 +260,7 @@ void Run::progress(std::string_view stage, int done) const {
 
 }  // namespace
 
-RunReport run_kernel(const BuiltKernel& built, const RunOptions& options) {
+RunReport run_operation(const BuiltOperation& built, const RunOptions& options) {
   return Run(built, options).execute();
 }
 

@@ -12,8 +12,6 @@ namespace iris {
 
 namespace {
 
-using irisgen::Dtype;
-
 /// A 16-bit float format: how many bits of the fraction are stored, and the exponents that it has.
 struct HalfFormat {
   int fraction_bits;
@@ -129,7 +127,7 @@ irisgen::Values to_values(std::span<const std::byte> bytes, Dtype dtype) {
     using Stored = decltype(store(0.0));
     if (bytes.size() % sizeof(Stored) != 0) {
       throw std::invalid_argument(std::to_string(bytes.size()) + " bytes are no whole number of " +
-                                  std::string(irisgen::to_string(dtype)) + " elements");
+                                  std::string(to_string(dtype)) + " elements");
     }
     irisgen::Values values(bytes.size() / sizeof(Stored));
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -19,20 +19,20 @@ std::string describe_holdings(const Heap& heap) {
 std::string describe_full(const Heap& heap, const std::string& call) {
   return call + " does not fit on the symmetric heap: of " + std::to_string(heap.size()) + " bytes on each rank, " +
          std::to_string(heap.free_bytes()) + " are free, " + std::to_string(heap.largest_free()) +
-         " of them in one piece; raise WorldOptions::heap_bytes or free something";
+         " of them in one block; raise WorldOptions::heap_bytes or free something";
 }
 
-/// Takes note of a fault that the ledger's kernel has written. True if there is one that has not been noted before.
-bool note_fault(LaunchLedger& ledger) {
-  if (!ledger.failure.empty() || __atomic_load_n(&ledger.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
-  ledger.failure = describe(*ledger.fault, ledger.kernel, ledger.timeout_ns);
+/// Takes note of a fault that the record's operation has written. True if there is one that has not been noted before.
+bool note_fault(LaunchRecord& record) {
+  if (!record.failure.empty() || __atomic_load_n(&record.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
+  record.failure = describe(*record.fault, record.operation, record.timeout_ns);
   return true;
 }
 
 }  // namespace
 
 void* Context::State::allocate(std::size_t bytes, const std::string& call) {
-  rendezvous.meet(rank, {.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
+  bootstrap.barrier(rank, {.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
   const auto offset = heap.allocate(bytes);
   if (!offset.has_value()) throw std::runtime_error(describe_full(heap, call));
   return bases[static_cast<std::size_t>(rank)] + *offset;
@@ -61,28 +61,28 @@ void Context::State::synchronize(Stream stream) {
     device.synchronize(stream);
   } catch (const std::exception& error) {
     // The device does not say whose launch it was, so none that was under way can be trusted.
-    for (LaunchLedger* ledger : ledgers) {
-      if (ledger->in_flight.has_value() && ledger->failure.empty()) ledger->failure = error.what();
-      ledger->in_flight.reset();
+    for (LaunchRecord* record : records) {
+      if (record->in_flight.has_value() && record->failure.empty()) record->failure = error.what();
+      record->in_flight.reset();
     }
     throw;
   }
-  const LaunchLedger* failed = nullptr;
-  for (LaunchLedger* ledger : ledgers) {
-    if (ledger->in_flight == stream) ledger->in_flight.reset();
-    if (note_fault(*ledger) && failed == nullptr) failed = ledger;
+  const LaunchRecord* failed = nullptr;
+  for (LaunchRecord* record : records) {
+    if (record->in_flight == stream) record->in_flight.reset();
+    if (note_fault(*record) && failed == nullptr) failed = record;
   }
   if (failed != nullptr) throw std::runtime_error(failed->failure);
 }
 
-void Context::State::meet(const std::string& call) {
-  rendezvous.meet(rank, {.call = call, .state = {}});
+void Context::State::barrier(const std::string& call) {
+  bootstrap.barrier(rank, {.call = call, .state = {}});
 }
 
 void Context::State::finish() {
   synchronize(nullptr);
-  for (const LaunchLedger* ledger : ledgers) {
-    if (ledger->in_flight.has_value()) synchronize(*ledger->in_flight);
+  for (const LaunchRecord* record : records) {
+    if (record->in_flight.has_value()) synchronize(*record->in_flight);
   }
 }
 
@@ -120,8 +120,7 @@ void* Context::on_rank(void* memory, int rank) const {
                              " asks where memory lies on another rank that is not on the symmetric heap; take it from "
                              "allocate()");
   }
-  return static_cast<char*>(memory) - state_.bases[static_cast<std::size_t>(state_.rank)] +
-         state_.bases[static_cast<std::size_t>(rank)];
+  return state_.on_rank(static_cast<char*>(memory), rank);
 }
 
 std::span<char* const> Context::heap_bases() const {
@@ -134,7 +133,7 @@ void Context::synchronize(Stream stream) {
 
 void Context::barrier() {
   state_.synchronize(nullptr);
-  state_.meet("barrier()");
+  state_.barrier("barrier()");
 }
 
 }  // namespace iris

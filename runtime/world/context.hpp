@@ -5,48 +5,52 @@
 #include <string>
 #include <vector>
 
-#include <iris/device/abi.hpp>
+#include "iris/device/abi.hpp"
 #include "iris/world.hpp"
+#include "runtime/world/bootstrap.hpp"
 #include "runtime/world/heap.hpp"
-#include "runtime/world/rendezvous.hpp"
 
 namespace iris {
 
-/// What a rank remembers of a loaded kernel's launches, to turn faults into exceptions.
-struct LaunchLedger {
-  std::string kernel;
+/// What a rank remembers of a loaded operation's launches, to turn faults into exceptions.
+struct LaunchRecord {
+  std::string operation;
   const device::Fault* fault = nullptr;
   std::uint64_t timeout_ns = 0;
   std::optional<Stream> in_flight;  ///< the stream of launches that nobody has waited for yet
-  std::string failure;              ///< why the kernel cannot be launched any more; empty while it can
+  std::string failure;              ///< why the operation cannot be launched any more; empty while it can
 };
 
 /// A rank's part of a World; outlives World::run. Used by the rank's own thread only.
 struct Context::State {
   State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
-        Rendezvous& meeting_place, int ranks_on_this_device)
+        Bootstrap& of_world, int ranks_on_this_device)
       : rank(of_rank),
         device(of_device),
         bases(heap_bases),
         heap(heap_bytes),
-        rendezvous(meeting_place),
+        bootstrap(of_world),
         ranks_on_device(ranks_on_this_device) {}
 
   int rank;
   Device& device;
   const std::vector<char*>& bases;
   Heap heap;
-  Rendezvous& rendezvous;
+  Bootstrap& bootstrap;
   int ranks_on_device;
-  std::vector<LaunchLedger*> ledgers;
+  std::vector<LaunchRecord*> records;
   std::exception_ptr deferred;  ///< a launch's failure found where it could not be thrown
 
   /// Collective allocation under the name of the call that asks for it.
   void* allocate(std::size_t bytes, const std::string& call);
   void free(void* memory);
   void synchronize(Stream stream);
-  void meet(const std::string& call);
+  void barrier(const std::string& call);
   bool on_heap(const void* memory, std::size_t bytes) const;
+  /// Of memory on this rank's heap.
+  char* on_rank(char* memory, int peer) const {
+    return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];
+  }
 
   /// Waits for all launches, on whichever streams.
   void finish();

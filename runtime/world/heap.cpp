@@ -25,10 +25,10 @@ Heap::Heap(std::size_t bytes) : size_(bytes / alignment * alignment) {
 std::optional<std::size_t> Heap::allocate(std::size_t bytes) {
   if (bytes > size_) return std::nullopt;
   const std::size_t length = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  const auto piece = std::ranges::find_if(free_, [&](const auto& candidate) { return candidate.second >= length; });
-  if (piece == free_.end()) return std::nullopt;
-  const auto [offset, available] = *piece;
-  free_.erase(piece);
+  const auto block = std::ranges::find_if(free_, [&](const auto& candidate) { return candidate.second >= length; });
+  if (block == free_.end()) return std::nullopt;
+  const auto [offset, available] = *block;
+  free_.erase(block);
   if (available > length) free_.emplace(offset + length, available - length);
   allocated_.emplace(offset, length);
   allocated_bytes_ += length;
@@ -44,16 +44,16 @@ bool Heap::free(std::size_t offset) {
   allocated_bytes_ -= length;
   digest_ ^= hash_of(offset, length);
 
-  auto piece = free_.emplace(offset, length).first;
-  if (const auto next = std::next(piece); next != free_.end() && piece->first + piece->second == next->first) {
-    piece->second += next->second;
+  auto block = free_.emplace(offset, length).first;
+  if (const auto next = std::next(block); next != free_.end() && block->first + block->second == next->first) {
+    block->second += next->second;
     free_.erase(next);
   }
-  if (piece != free_.begin()) {
-    const auto previous = std::prev(piece);
-    if (previous->first + previous->second == piece->first) {
-      previous->second += piece->second;
-      free_.erase(piece);
+  if (block != free_.begin()) {
+    const auto previous = std::prev(block);
+    if (previous->first + previous->second == block->first) {
+      previous->second += block->second;
+      free_.erase(block);
     }
   }
   return true;

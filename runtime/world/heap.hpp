@@ -8,7 +8,7 @@
 namespace iris {
 
 /// The bookkeeping of one rank's symmetric heap: offsets into an arena, no memory of its own. First fit, neighbouring
-/// free pieces joined. Two heaps that hold the same allocations answer the next request with the same offset, whatever
+/// free blocks joined. Two heaps that hold the same allocations answer the next request with the same offset, whatever
 /// happened before.
 class Heap {
  public:
@@ -16,7 +16,7 @@ class Heap {
 
   explicit Heap(std::size_t bytes);
 
-  /// The offset of so many bytes (at least one unit of alignment), or nothing if no free piece is long enough.
+  /// The offset of so many bytes (at least one unit of alignment), or nothing if no free block is long enough.
   std::optional<std::size_t> allocate(std::size_t bytes);
   /// False if no allocation begins at this offset.
   bool free(std::size_t offset);

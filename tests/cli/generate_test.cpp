@@ -36,7 +36,28 @@ TEST_F(Generate, WritesSourceManifestAndLauncher) {
                            "small.w3.gfx942.json", "small.w2.sm_90a.hip", "small.w3.sm_90a.json"}) {
     EXPECT_TRUE(fs::exists(out() / name)) << name;
   }
-  EXPECT_EQ(Json::parse(read_file(out() / "small.w3.gfx942.json"))["world"], 3);
+  EXPECT_EQ(Json::parse(read_file(out() / "small.w3.gfx942.json"))["problem"]["world"], 3);
+}
+
+TEST_F(Generate, NamesTheLaunchersNamespaceAndTheLicense) {
+  ASSERT_EQ(
+      generate({"--target", "host", "--namespace", "app::kernels", "--license", "SPDX-License-Identifier: MIT"}).code,
+      0);
+  EXPECT_NE(read_file(out() / "small.hpp").find("namespace app::kernels {"), std::string::npos);
+  for (const char* name : {"small.hpp", "small.w2.host.hip"}) {
+    EXPECT_TRUE(read_file(out() / name).starts_with("// SPDX-License-Identifier: MIT\n")) << name;
+  }
+  const Outcome wrong = generate({"--namespace", "app::class"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("app::class"), std::string::npos) << wrong.err;
+  EXPECT_EQ(generate({"--license", "two\nlines"}).code, 2);
+}
+
+TEST_F(Generate, ReadsStandardInput) {
+  const Outcome outcome =
+      irisgen({"generate", "-", "-o", "out", "--target", "host"}, {.folder = folder_.path(), .input = small_spec("3")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(fs::exists(out() / "small.w3.host.hip"));
 }
 
 TEST_F(Generate, IsTheSameInEveryFolderAndEveryTime) {

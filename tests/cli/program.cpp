@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void redirect(int descriptor, const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+void redirect(int descriptor, const std::string& path, int flags = O_WRONLY | O_CREAT | O_TRUNC) {
+  const int file = open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (file < 0 || dup2(file, descriptor) < 0) _exit(126);
 }
 
@@ -35,9 +35,11 @@ void redirect(int descriptor, const std::string& path) {
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings) {
   const TemporaryFolder folder;
+  if (!surroundings.input.empty()) write_file(folder.file("in"), surroundings.input);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot fork");
   if (child == 0) {
+    if (!surroundings.input.empty()) redirect(STDIN_FILENO, folder.file("in"), O_RDONLY);
     redirect(STDOUT_FILENO, folder.file("out"));
     redirect(STDERR_FILENO, folder.file("err"));
     become(program, arguments, surroundings);

@@ -18,6 +18,7 @@ struct Outcome {
 struct Surroundings {
   std::filesystem::path folder = {};                    ///< working directory; empty: the test's own
   std::map<std::string, std::string> environment = {};  ///< on top of the test's own
+  std::string input = {};                               ///< standard input; empty: the test's own
 };
 
 /// Runs a program with these arguments. Standard output and error are files, not terminals.

@@ -1,4 +1,4 @@
-#include <iris/device/atomics.hpp>
+#include "iris/device/atomics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include <iris/device/context.hpp>
+#include "iris/device/context.hpp"
 
 namespace iris::device {
 
@@ -27,7 +27,7 @@ class FakeEngine {
   }
 
   /// May change memory as another rank would. Default: nobody does.
-  std::function<void(const u32* flag, u32 at_least, i32 peer, Wait what)> on_wait;
+  std::function<void(const u64* flag, u64 at_least, i32 peer, Wait what)> on_wait;
   int syncs = 0;
   int announced = 0;         ///< before_atomic less after_atomic: 0 between accesses
   std::vector<u32> changes;  ///< of each atomic access: did it change memory
@@ -64,17 +64,19 @@ inline const Engine FakeEngine::table_ = {
           active_->changes.push_back(changed);
         },
     .wait =
-        [](const u32* flag, u32 at_least, i32 peer, Wait what) {
+        [](const u64* flag, u64 at_least, i32 peer, Wait what) {
           if (active_->on_wait) active_->on_wait(flag, at_least, peer, what);
-          return static_cast<u32>(static_cast<i32>(*flag - at_least) >= 0);
+          return static_cast<u32>(static_cast<i64>(*flag - at_least) >= 0);
         },
     .nanoseconds = [] { return u64{0}; },
 };
 
-/// Heaps of several ranks in this process, each with flags, epochs, a workspace and room for a test's own objects.
+/// Heaps of several ranks in this process, each with flags, counts of launches, a workspace and room for a test's own
+/// objects.
 class FakeHeaps {
  public:
-  explicit FakeHeaps(i32 world, i32 blocks = 1) : heaps_(static_cast<std::size_t>(world)), epochs_(blocks) {}
+  explicit FakeHeaps(i32 world, i32 blocks = 1)
+      : heaps_(static_cast<std::size_t>(world)), launches_(static_cast<std::size_t>(blocks)) {}
 
   Context context(i32 rank) {
     Context context = {};
@@ -83,14 +85,14 @@ class FakeHeaps {
     context.rank = rank;
     context.world = static_cast<i32>(heaps_.size());
     context.flags = mine.flags();
-    context.epochs = epochs_.data();
+    context.launches = launches_.data();
     context.workspace = mine.bytes + workspace_offset;
     context.workspace_bytes = 512;
     context.fault = &fault;
     context.timeout_ns = 1;
     return context;
   }
-  u32* flags(i32 rank) { return heaps_[static_cast<std::size_t>(rank)].flags(); }
+  u64* flags(i32 rank) { return heaps_[static_cast<std::size_t>(rank)].flags(); }
   /// `index`-th T of the test's own part of a rank's heap.
   template <typename T>
   T* object(i32 rank, int index = 0) {
@@ -104,10 +106,10 @@ class FakeHeaps {
   static constexpr int object_offset = 1024;
   struct alignas(256) Heap {
     char bytes[4096] = {};
-    u32* flags() { return reinterpret_cast<u32*>(bytes); }
+    u64* flags() { return reinterpret_cast<u64*>(bytes); }
   };
   std::vector<Heap> heaps_;
-  std::vector<Epoch> epochs_;
+  std::vector<u64> launches_;
 };
 
 }  // namespace iris::device

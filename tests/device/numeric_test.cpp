@@ -1,4 +1,4 @@
-#include <iris/device/numeric.hpp>
+#include "iris/device/numeric.hpp"
 
 #include <gtest/gtest.h>
 

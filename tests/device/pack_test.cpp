@@ -1,4 +1,4 @@
-#include <iris/device/pack.hpp>
+#include "iris/device/pack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <iris/device/partition.hpp>
+#include "iris/device/partition.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,17 +9,17 @@
 namespace iris::device {
 namespace {
 
-TEST(Split, CoversEverythingOnceInOrderOnMultiples) {
+TEST(ShardOf, CoversEverythingOnceInOrderOnMultiples) {
   for (const i64 count : {0, 1, 3, 4, 17, 64, 1000, 85002}) {
-    for (const i32 parts : {1, 2, 3, 5, 8, 13}) {
+    for (const i32 shards : {1, 2, 3, 5, 8, 13}) {
       for (const i64 multiple : {1, 2, 4, 8}) {
         i64 end = 0;
-        for (i32 part = 0; part < parts; ++part) {
-          const Range range = split(count, parts, part, multiple);
+        for (i32 shard = 0; shard < shards; ++shard) {
+          const Range range = shard_of(count, shards, shard, multiple);
           EXPECT_EQ(range.begin, end);
           EXPECT_LE(range.begin, range.end);
           EXPECT_TRUE(range.begin % multiple == 0 || range.begin == count);
-          EXPECT_LE(range.end - range.begin, split(count, parts, 0, multiple).end);
+          EXPECT_LE(range.end - range.begin, shard_of(count, shards, 0, multiple).end);
           end = range.end;
         }
         EXPECT_EQ(end, count);
@@ -28,14 +28,14 @@ TEST(Split, CoversEverythingOnceInOrderOnMultiples) {
   }
 }
 
-TEST(Piece, CutsARangeAndIsEmptyBeyondIt) {
+TEST(ChunkOf, CutsARangeAndIsEmptyBeyondIt) {
   const Range range = {8, 30};
-  EXPECT_EQ(piece(range, 0, 16).begin, 8);
-  EXPECT_EQ(piece(range, 0, 16).end, 24);
-  EXPECT_EQ(piece(range, 1, 16).begin, 24);
-  EXPECT_EQ(piece(range, 1, 16).end, 30);
-  EXPECT_EQ(piece(range, 2, 16).begin, 30);
-  EXPECT_EQ(piece(range, 2, 16).end, 30);
+  EXPECT_EQ(chunk_of(range, 0, 16).begin, 8);
+  EXPECT_EQ(chunk_of(range, 0, 16).end, 24);
+  EXPECT_EQ(chunk_of(range, 1, 16).begin, 24);
+  EXPECT_EQ(chunk_of(range, 1, 16).end, 30);
+  EXPECT_EQ(chunk_of(range, 2, 16).begin, 30);
+  EXPECT_EQ(chunk_of(range, 2, 16).end, 30);
 }
 
 TEST(Round, GoesUp) {
@@ -45,15 +45,15 @@ TEST(Round, GoesUp) {
   EXPECT_EQ(round_up(9, 4), 12);
 }
 
-/// How often each of [0, limit) is visited by a team of `size`, and that packs begin on multiples of `vector`.
+/// How often each of [0, limit) is visited by a group of `size`, and that packs begin on multiples of `vector`.
 template <int vector, int unroll>
 std::vector<int> visits(Range range, i64 size, i64 limit) {
   std::vector<int> seen(static_cast<std::size_t>(limit));
-  for (i64 member = 0; member < size; ++member) {
-    for_each_pack<vector, unroll>({member, size}, range, [&](const auto& turn) {
-      for (int pack = 0; pack < turn.count; ++pack) {
-        EXPECT_EQ(turn[pack] % turn.width, 0);
-        for (int lane = 0; lane < turn.width; ++lane) ++seen.at(static_cast<std::size_t>(turn[pack] + lane));
+  for (i64 index = 0; index < size; ++index) {
+    for_each_pack<vector, unroll>({index, size}, range, [&](const auto& at) {
+      for (int pack = 0; pack < at.count; ++pack) {
+        EXPECT_EQ(at[pack] % at.width, 0);
+        for (int lane = 0; lane < at.width; ++lane) ++seen.at(static_cast<std::size_t>(at[pack] + lane));
       }
     });
   }
@@ -86,13 +86,13 @@ struct Config {
   static constexpr i32 threads = 4;
 };
 
-TEST(Team, NumbersTheThreadsOfAGridAndOfABlock) {
+TEST(ThreadGroup, NumbersTheThreadsOfAGridAndOfABlock) {
   FakeEngine engine;
   engine.run(2, 1, [] {
-    EXPECT_EQ(grid_team<Config>().member, 9);
-    EXPECT_EQ(grid_team<Config>().size, 12);
-    EXPECT_EQ(block_team<Config>().member, 1);
-    EXPECT_EQ(block_team<Config>().size, 4);
+    EXPECT_EQ(grid_threads<Config>().index, 9);
+    EXPECT_EQ(grid_threads<Config>().size, 12);
+    EXPECT_EQ(block_threads<Config>().index, 1);
+    EXPECT_EQ(block_threads<Config>().size, 4);
   });
 }
 

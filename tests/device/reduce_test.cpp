@@ -1,4 +1,4 @@
-#include <iris/device/reduce.hpp>
+#include "iris/device/reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,11 +34,13 @@ TEST(Operations, PassNansOn) {
 struct InF32 {
   static constexpr i32 world = 3;
   using Element = f32;
+  using Result = f32;
   using Accumulate = f32;
 };
 struct HalvesInF32 {
   static constexpr i32 world = 3;
   using Element = f16;
+  using Result = f16;
   using Accumulate = f32;
 };
 
@@ -48,7 +50,7 @@ TEST(LoadAndReduce, GoesInTheOrderOfRanks) {
   alignas(16) const f32 rank_1[4] = {1, 10, 20, 30};
   alignas(16) const f32 rank_2[4] = {-1e8f, 100, 200, 300};
   const f32* const sources[3] = {rank_0, rank_1, rank_2};
-  const auto sums = load_and_reduce<InF32, Sum>(sources, Turn<4, 1>{0, 0});
+  const auto sums = load_and_reduce<InF32, Sum>(sources, PackIndex<4, 1>{0, 0});
   EXPECT_EQ(sums.packs[0][0], 0.0f);
   EXPECT_EQ(sums.packs[0][1], 111.0f);
   EXPECT_EQ(sums.packs[0][2], 222.0f);
@@ -59,7 +61,18 @@ TEST(LoadAndReduce, RoundsOnceAtTheEnd) {
   // 2048 + 1 rounds to 2048 in f16; in f32 the two ones survive until the end.
   const f16 values[3] = {convert<f16>(2048.0f), convert<f16>(1.0f), convert<f16>(1.0f)};
   const f16* const sources[3] = {&values[0], &values[1], &values[2]};
-  const auto sums = load_and_reduce<HalvesInF32, Sum>(sources, Turn<1, 1>{0, 0});
+  const auto sums = load_and_reduce<HalvesInF32, Sum>(sources, PackIndex<1, 1>{0, 0});
+  EXPECT_EQ(convert<f32>(sums.packs[0][0]), 2050.0f);
+}
+
+struct F32ToF16 : InF32 {
+  using Result = f16;
+};
+
+TEST(LoadAndReduce, RoundsToTheTypeOfTheResult) {
+  const f32 values[3] = {2048.0f, 1.0f, 1.25f};
+  const f32* const sources[3] = {&values[0], &values[1], &values[2]};
+  const auto sums = load_and_reduce<F32ToF16, Sum>(sources, PackIndex<1, 1>{0, 0});
   EXPECT_EQ(convert<f32>(sums.packs[0][0]), 2050.0f);
 }
 

@@ -1,4 +1,4 @@
-#include <iris/device/rma.hpp>
+#include "iris/device/rma.hpp"
 
 #include <gtest/gtest.h>
 
@@ -56,10 +56,10 @@ TEST_F(Rma, CopyGoesEitherWay) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(theirs[48 + i], value(0, i));
 }
 
-TEST_F(Rma, TurnsLoadAndStoreTheirPacks) {
-  const Turn<4, 2> turn = {8, 16};
-  const auto values = load(theirs, turn);
-  store(mine, turn, values);
+TEST_F(Rma, LoadsAndStoresThePacksAtAnIndex) {
+  const PackIndex<4, 2> index = {8, 16};
+  const auto values = load(theirs, index);
+  store(mine, index, values);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(mine[8 + i], value(1, 8 + i));
     EXPECT_EQ(mine[24 + i], value(1, 24 + i));

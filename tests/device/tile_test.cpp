@@ -1,4 +1,4 @@
-#include <iris/device/tile.hpp>
+#include "iris/device/tile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,8 +83,8 @@ void expect_product(i64 m, i64 n, i64 k) {
   engine.run(0, 0, [&] {
     for (i64 row = 0; row < m; row += C::tile_m) {
       for (i64 column = 0; column < n; column += C::tile_n) {
-        const auto sums = multiply_tile<C, T>({a.data(), m, k}, {b.data(), k, n}, {row, column});
-        store_tile<C, T>({out.data(), m, n}, {row, column}, sums);
+        const auto sums = multiply_tile<C>(dense(a.data(), m, k), dense(b.data(), k, n), {row, column});
+        store_tile<C>(dense(out.data(), m, n), {row, column}, sums);
       }
     }
   });
@@ -119,10 +119,10 @@ void expect_packs_inside(i64 rows, i64 columns) {
   using C = Config<f32, f32>;
   FakeEngine engine;
   std::vector<int> seen(static_cast<std::size_t>(rows * columns));
-  const Corner corner = {8, 8};
+  const TileOrigin origin = {8, 8};
   engine.run(0, 0, [&] {
-    for_each_pack_of_tile<C, width>(rows, columns, corner, [&](const auto& turn) {
-      for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(turn[0] + lane));
+    for_each_pack_of_tile<C, width>(dense(seen.data(), rows, columns), origin, [&](const auto& index) {
+      for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(index[0] + lane));
     });
   });
   for (i64 row = 0; row < rows; ++row) {
@@ -137,6 +137,40 @@ TEST(ForEachPackOfTile, VisitsTheTileInsideTheMatrixOnce) {
   expect_packs_inside<4>(20, 24);
   expect_packs_inside<4>(11, 12);
   expect_packs_inside<1>(11, 13);
+}
+
+/// A product between the columns of a wider matrix: what lies beside it stays.
+TEST(StoreTile, KeepsToItsColumnsOfAMatrixWithAStride) {
+  using C = Config<f32, f32>;
+  FakeEngine engine;
+  constexpr i64 rows = 11;
+  constexpr i64 stride = 40;
+  for (const i64 columns : {8, 12, 13}) {
+    const std::vector<f32> a = numbers<f32>(rows * 5, 1);
+    const std::vector<f32> b = numbers<f32>(5 * columns, 5);
+    std::vector<f32> wide(rows * stride, -1.0f);
+    engine.run(0, 0, [&] {
+      for (i64 row = 0; row < rows; row += C::tile_m) {
+        for (i64 column = 0; column < columns; column += C::tile_n) {
+          const auto sums = multiply_tile<C>(dense(a.data(), rows, 5), dense(b.data(), 5, columns), {row, column});
+          store_tile<C>(Matrix<f32>{wide.data() + 16, rows, columns, stride}, {row, column}, sums);
+        }
+      }
+    });
+    for (i64 row = 0; row < rows; ++row) {
+      for (i64 column = 0; column < stride; ++column) {
+        f32 expected = -1;
+        if (column >= 16 && column < 16 + columns) {
+          expected = 0;
+          for (i64 k = 0; k < 5; ++k) {
+            expected +=
+                a[static_cast<std::size_t>(row * 5 + k)] * b[static_cast<std::size_t>(k * columns + column - 16)];
+          }
+        }
+        EXPECT_EQ(wide[static_cast<std::size_t>(row * stride + column)], expected) << row << ", " << column;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ TEST(report, shows_an_error_without_a_place_on_one_line) {
   EXPECT_EQ(report_of("one\n", {}).render(), "spec.yaml: error: wrong");
 }
 
+TEST(report, has_no_line_to_show_of_a_text_that_it_was_not_given) {
+  EXPECT_EQ(report_of("", {2, 5}).render(), "spec.yaml:2:5: error: wrong");
+}
+
 TEST(report, sorts_errors_by_place_and_keeps_the_order_within_one) {
   Report report("a", "x\ny\n");
   report.error({2, 1}, "third");
@@ -94,6 +98,29 @@ TEST(report, survives_places_outside_the_text) {
   EXPECT_EQ(report_of("one", {7, 9}).render(), "spec.yaml:7:9: error: wrong\n    7 | \n      | ^");
 }
 
+TEST(report, keeps_an_error_that_was_found_twice_once) {
+  Report report("a", "x\n");
+  for (int i = 0; i < 3; ++i) report.error({1, 1}, "same");
+  report.error({1, 1}, "other");
+  EXPECT_EQ(report.render(), "a:1:1: error: same\n    1 | x\n      | ^\na:1:1: error: other\n    1 | x\n      | ^");
+}
+
+TEST(report, is_fine_with_notes_alone) {
+  Report report("a", "x\n");
+  report.note({1, 1}, "worth knowing");
+  EXPECT_TRUE(report.ok());
+  EXPECT_NO_THROW(report.throw_if_any());
+  EXPECT_EQ(report.render(), "a:1:1: note: worth knowing\n    1 | x\n      | ^");
+  EXPECT_EQ(report.render(true).find("31m"), std::string::npos);
+  report.error({1, 1}, "worth knowing");
+  EXPECT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnostics().size(), 2U);
+}
+
+TEST(report, names_the_option_that_a_value_came_from) {
+  EXPECT_EQ(report_of("x", world_option).render(), "--world: error: wrong");
+}
+
 TEST(report, throws_what_it_renders) {
   EXPECT_NO_THROW(Report("a", "").throw_if_any());
   try {
@@ -115,6 +142,7 @@ TEST(suggestion, names_the_nearest_word) {
 TEST(suggestion, lists_the_words_where_none_is_near) {
   EXPECT_EQ(suggestion("gossip", {"ring", "direct"}), "; one of: ring, direct");
   EXPECT_EQ(suggestion("", {"ring"}), "; one of: ring");
+  EXPECT_EQ(suggestion("k", {"m", "n"}), "; one of: m, n");
   EXPECT_EQ(suggestion(std::string(100000, 'r'), {"ring"}), "; one of: ring");
   EXPECT_EQ(suggestion("x", {}), "");
 }

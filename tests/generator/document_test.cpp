@@ -33,7 +33,7 @@ struct Parsed {
   std::string shown() const { return root ? show(*root) : "nothing"; }
   std::vector<std::string> places() const {
     std::vector<std::string> places;
-    for (const auto& [where, message] : errors) {
+    for (const auto& [where, message, severity] : errors) {
       places.push_back(std::to_string(where.line) + ":" + std::to_string(where.column));
     }
     return places;
@@ -141,14 +141,79 @@ TEST(document, keeps_the_first_of_duplicate_keys) {
 }
 
 TEST(document, refuses_what_is_not_of_the_language_at_its_place) {
-  EXPECT_EQ(parse("a: &x 1\nb: *x\nc: [*x]\n").places(), (Places{"1:4", "2:4", "3:5"}));
   EXPECT_EQ(parse("a: !!int 1\nb: !x {c: 1}\nc: ! 1\nd: !x '1'\n").places(), (Places{"1:4", "2:4", "3:4", "4:4"}));
-  EXPECT_EQ(parse("a:\n  <<: {b: 1}\n  c: 2\n").places(), (Places{"2:3"}));
   EXPECT_EQ(parse("{a: 1}: 2\nb: 3\n").places(), (Places{"1:1"}));
   EXPECT_EQ(parse("*a : 2\n").places(), (Places{"1:1"}));
   EXPECT_EQ(parse(": 2\n").places(), (Places{"1:1"}));
   EXPECT_EQ(parse("a: 1\n--- \nb: 2\n").places(), (Places{"2:1"}));
   EXPECT_EQ(parse("{} x\n").places(), (Places{"1:4"}));
+}
+
+TEST(document, copies_what_an_anchor_stands_for) {
+  EXPECT_EQ(parse("a: &x 1\nb: *x\nc: [*x, *x]\n").shown(), "{a: i1, b: i1, c: [i1, i1]}");
+  EXPECT_EQ(parse("a: &x {p: [1, two], q: ~}\nb: *x\n").shown(),
+            "{a: {p: [i1, 'two'], q: null}, b: {p: [i1, 'two'], q: null}}");
+  EXPECT_EQ(parse("a: &x '1'\nb: *x\n").shown(), "{a: '1', b: '1'}");            // a quoted one stays a string
+  EXPECT_EQ(parse("&k key: 1\nother: *k\n*k : 2\n").places(), (Places{"3:1"}));  // the same key again
+  EXPECT_EQ(parse("a: &k key\n*k : 2\n").shown(), "{a: 'key', key: i2}");
+  EXPECT_EQ(parse("a: &x 1\nb: &x 2\nc: *x\n").shown(), "{a: i1, b: i2, c: i2}");  // a name may be given again
+  EXPECT_EQ(parse("a: &x\nb: *x\n").shown(), "{a: null, b: null}");
+}
+
+TEST(document, gives_a_copy_the_place_of_the_original) {
+  const Parsed parsed = parse("a: &x [one]\nb: *x\n");
+  const auto& copy = *parsed.root->find("b")->as<Array>();
+  EXPECT_EQ(copy[0].where, (Position{1, 8}));
+}
+
+TEST(document, merges_maps_below_the_map_s_own_keys) {
+  EXPECT_EQ(parse("a: &x {p: 1, q: 2}\nb: {q: 3, <<: *x, r: 4}\n").shown(),
+            "{a: {p: i1, q: i2}, b: {q: i3, r: i4, p: i1}}");
+  EXPECT_EQ(parse("a: &x {p: 1}\nb: &y {p: 2, q: 3}\nc: {<<: [*x, *y]}\n").shown(),
+            "{a: {p: i1}, b: {p: i2, q: i3}, c: {p: i1, q: i3}}");  // the first of a list wins
+  EXPECT_EQ(parse("a:\n  <<: {b: 1}\n  c: 2\n").shown(), "{a: {c: i2, b: i1}}");
+  EXPECT_EQ(parse("'<<': {b: 1}\n").shown(), "{<<: {b: i1}}");  // quoted, it is a key like any other
+}
+
+TEST(document, refuses_a_merge_of_what_is_no_map) {
+  EXPECT_EQ(parse("<<: 1\n").places(), (Places{"1:1"}));
+  EXPECT_EQ(parse("a: 1\n<<: [{b: 1}, 2]\n").places(), (Places{"2:1"}));
+  EXPECT_EQ(parse("<<: {a: 1}\n<<: {b: 1}\n").places(), (Places{"2:1"}));
+}
+
+TEST(document, refuses_an_alias_of_nothing_and_of_itself) {
+  const Parsed unknown = parse("a: *x\n");
+  EXPECT_EQ(unknown.places(), (Places{"1:4"}));
+  EXPECT_NE(unknown.errors.at(0).message.find("write the anchor first"), std::string::npos);
+  const Parsed itself = parse("a: &x [1, *x]\n");
+  EXPECT_EQ(itself.places(), (Places{"1:11"}));
+  EXPECT_NE(itself.errors.at(0).message.find("inside of what it stands for"), std::string::npos);
+}
+
+TEST(document, bounds_what_aliases_make) {
+  // "Billion laughs": ten times ten times … of a few bytes each.
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string above = "*a" + std::to_string(i - 1);
+    const std::string own = "a" + std::to_string(i);
+    laughs += own + ": &" + own + " [" + above;
+    for (int copy = 1; copy < 10; ++copy) laughs += ", " + above;
+    laughs += "]\n";
+  }
+  const Parsed parsed = parse(laughs);
+  EXPECT_EQ(parsed.shown(), "nothing");
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_NE(parsed.errors[0].message.find("more than 1048576 values"), std::string::npos) << parsed.errors[0].message;
+
+  // Depth counts in copies too.
+  std::string deep = "a0: &a0 [x]\n";
+  for (int i = 1; i < 80; ++i) {
+    const std::string number = std::to_string(i);
+    deep += "a" + number + ": &a" + number + " [*a" + std::to_string(i - 1) + "]\n";
+  }
+  const Parsed nested = parse(deep);
+  ASSERT_EQ(nested.errors.size(), 1U);
+  EXPECT_NE(nested.errors[0].message.find("deeper than 64 levels"), std::string::npos) << nested.errors[0].message;
 }
 
 TEST(document, refuses_quotes_that_nothing_closes) {

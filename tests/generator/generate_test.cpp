@@ -38,29 +38,37 @@ TEST(Generate, IsTheSameTwice) {
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].content, second[i].content) << first[i].name;
 }
 
+TEST(Generate, NamesTheSourcesOfPartsByTheirPart) {
+  const Spec spec =
+      spec_of({"{name: a, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f32, world: 2, shape: {m: 8, "
+               "n: 8, k: 8}}"});
+  EXPECT_EQ(names_of(generate(spec, named({"host"}))),
+            (std::vector<std::string>{"a.w2.host.all_gather.hip", "a.w2.host.matmul.hip", "a.w2.host.json", "a.hpp"}));
+}
+
 TEST(Generate, ReportsTheErrorsOfAllKernelsAtOnceAndEachOnce) {
   const Spec spec = spec_of({"{name: a, pattern: all_reduce, dtype: f32, world: 9, shape: {n: 5}}",
                              "{name: b, pattern: broadcast, dtype: f32, world: [2, 12], shape: {n: 5}}"});
   try {
-    generate(spec, named({"gfx942", "gfx942", "host"}));
+    generate(spec, named({"gfx942", "gfx950", "host"}));
     FAIL() << "nothing was thrown";
   } catch (const SpecError& error) {
     const auto& diagnostics = error.report().diagnostics();
     ASSERT_EQ(diagnostics.size(), 2u) << error.what();
     EXPECT_EQ(diagnostics[0].where.line, 3);
     EXPECT_EQ(diagnostics[1].where.line, 4);
+    EXPECT_TRUE(diagnostics[0].message.starts_with("for gfx942, gfx950: ")) << diagnostics[0].message;
   }
 }
 
-TEST(Generate, RefusesTwoNamesOfOneLauncherClass) {
-  const Spec spec = spec_of({"{name: a_1b, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 5}}",
-                             "{name: a1b, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 5}}"});
-  try {
-    generate(spec, named({"host"}));
-    FAIL() << "nothing was thrown";
-  } catch (const SpecError& error) {
-    EXPECT_NE(std::string(error.what()).find("would share the launcher's class A1b; rename one"), std::string::npos)
-        << error.what();
+TEST(Generate, PutsTheLicenseOnTopOfEveryFileAndTheLaunchersIntoTheNamespace) {
+  const Spec spec = spec_of({"{name: a, pattern: broadcast, dtype: f32, world: 2, shape: {n: 5}}"});
+  GenerateOptions options;
+  options.launcher = {.name_space = "app::kernels", .license = "SPDX-License-Identifier: MIT"};
+  for (const OutputFile& file : generate(spec, named({"host"}), options)) {
+    const bool is_cpp = !file.name.ends_with(".json");
+    EXPECT_EQ(file.content.starts_with("// SPDX-License-Identifier: MIT\n"), is_cpp) << file.name;
+    EXPECT_EQ(file.content.find("namespace app::kernels {") != std::string::npos, file.name == "a.hpp") << file.name;
   }
 }
 

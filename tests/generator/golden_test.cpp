@@ -10,6 +10,7 @@
 #include "irisgen/generate.hpp"
 #include "irisgen/launcher.hpp"
 #include "irisgen/pattern.hpp"
+#include "irisgen/source.hpp"
 
 /// Emitted files, committed and read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
 namespace irisgen {
@@ -25,23 +26,47 @@ struct Golden {
 };
 
 constexpr Golden goldens[] = {
-    {"gradient_sum", "gfx942"}, {"gradient_sum", "host"}, {"norm_sum", "sm_90a"},   {"loss_max", "gfx942"},
-    {"weights", "sm_90a"},      {"gradients", "gfx950"},  {"tokens", "gfx942"},     {"parameters", "host"},
-    {"layer", "sm_90a"},        {"layer", "gfx942"},      {"projection", "gfx90a"},
+    {"gradient_sum", "gfx942"},
+    {"gradient_sum", "host"},
+    {"norm_sum", "sm_90a"},
+    {"loss_max", "gfx942"},
+    {"any_size", "gfx950"},
+    {"weights", "sm_90a"},
+    {"columns", "gfx942"},
+    {"shards", "sm_90a"},
+    {"gradients", "gfx950"},
+    {"tokens", "gfx942"},
+    {"parameters", "host"},
+    {"product", "sm_90a"},
+    {"layer", "sm_90a"},
+    {"layer", "gfx942"},
+    {"projection", "gfx90a"},
+    {"projection_in_parts", "sm_90a"},
+    {"attention_output", "gfx942"},
 };
 
-/// Each kernel's source alone; of the first also what goes with it, and the source with all of device/ that it uses.
+Plan plan_of(const Spec& spec, const Golden& golden) {
+  const KernelSpec& kernel = *spec.find(golden.kernel);
+  return make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target));
+}
+
+/// Each kernel's sources, and the manifest of an operation of several kernels or steps. Of the first also the launcher,
+/// and the source with all of device/ that it uses.
 std::vector<OutputFile> golden_files() {
   const Spec spec = read_spec((folder / "goldens.yaml").string());
   std::vector<OutputFile> files;
   for (const Golden& golden : goldens) {
-    const KernelSpec& kernel = *spec.find(golden.kernel);
-    const Plan plan = make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target));
-    files.push_back({plan.stem + ".hip", emit_kernel(plan)});
-    if (&golden != &goldens[0]) continue;
-    files.push_back({plan.stem + ".self_contained.hip", emit_kernel(plan, {.self_contained = true})});
-    files.push_back({plan.stem + ".json", to_json(make_manifest(plan))});
-    files.push_back({plan.kernel.name + ".hpp", emit_launcher({&plan, 1})});
+    const bool is_first = &golden == &goldens[0];
+    const Plan plan = plan_of(spec, golden);
+    const std::vector<Source> sources = emit_sources(plan);
+    for (const Source& source : sources) files.push_back({source.name, source.text});
+    const iris::Manifest manifest = make_manifest(plan, sources);
+    const bool is_composed = manifest.schedules.size() > 1 || manifest.schedules[0].steps.size() > 1;
+    if (is_first || is_composed) files.push_back({plan.stem + ".json", to_json(manifest)});
+    if (!is_first) continue;
+    files.push_back({plan.stem + ".self_contained.hip", sources[0].self_contained});
+    const LauncherBuild build = {&plan, &manifest};
+    files.push_back({plan.name + ".hpp", emit_launcher({&build, 1})});
   }
   return files;
 }
@@ -85,16 +110,15 @@ TEST(Goldens, AreWhatIsEmitted) {
   }
 }
 
-TEST(Goldens, CoverEveryPatternAndVariant) {
+TEST(Goldens, CoverEveryTemplate) {
   const Spec spec = read_spec((folder / "goldens.yaml").string());
   std::set<std::string> emitted;
   for (const Golden& golden : goldens) {
-    const KernelSpec& kernel = *spec.find(golden.kernel);
-    emitted.insert(make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target)).template_path);
+    for (const KernelPlan& kernel : plan_of(spec, golden).kernels) emitted.insert(kernel.template_path);
   }
   for (const Pattern* pattern : patterns()) {
     for (const Variant& variant : pattern->variants) {
-      EXPECT_TRUE(emitted.contains(std::string(variant.template_path))) << variant.template_path;
+      for (const std::string_view path : variant.templates) EXPECT_TRUE(emitted.contains(std::string(path))) << path;
     }
   }
 }

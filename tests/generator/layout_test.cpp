@@ -28,6 +28,17 @@ TEST(LayOutSignature, BreaksAfterALongHead) {
             head + "\n      const float* input, float* output) {");
 }
 
+TEST(WrapComment, BreaksBetweenWords) {
+  EXPECT_EQ(wrap_comment("short"), "// short\n");
+  EXPECT_EQ(wrap_comment(""), "");
+  const std::string word(50, 'w');
+  EXPECT_EQ(wrap_comment(word + " " + word + " " + word), "// " + word + " " + word + "\n// " + word + "\n");
+  const std::string exact(max_line - 3, 'x');
+  EXPECT_EQ(wrap_comment(exact + " y"), "// " + exact + "\n// y\n");
+  const std::string endless(200, 'e');  // nowhere to break
+  EXPECT_EQ(wrap_comment(endless + " y"), "// " + endless + "\n// y\n");
+}
+
 TEST(AlignTrailingComments, PutsThoseOfConsecutiveLinesInOneColumn) {
   EXPECT_EQ(align_trailing_comments("a = 1;  // one\nlonger = 1000;  // two\n"),
             "a = 1;          // one\nlonger = 1000;  // two\n");

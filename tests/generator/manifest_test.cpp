@@ -6,53 +6,69 @@
 #include <set>
 #include <stdexcept>
 
-#include <iris/device/abi.hpp>
 #include "generator/language/resources.hpp"
-
+#include "iris/device/abi.hpp"
+#include "irisgen/source.hpp"
 #include "tests/generator/samples.hpp"
 
 namespace irisgen {
 namespace {
 
-using Json = nlohmann::json;
+using iris::Access;
+using iris::Manifest;
+using Json = nlohmann::ordered_json;
 
-/// Every member differs from its default and from every other.
+/// Every member differs from its default and, where it can, from every other.
 Manifest sample() {
-  return {.abi = iris::device::abi_version,
-          .name = "gradient_sum",
-          .symbol = "gradient_sum_ring_bf16_max_w5",
-          .target = "gfx942",
-          .spec_hash = std::string(32, 'a') + std::string(32, '1'),
-          .source_hash = std::string(32, 'b') + std::string(32, '2'),
-          .pattern = "all_reduce",
-          .variant = "ring",
-          .dtype = Dtype::bf16,
-          .accumulate = Dtype::f64,
-          .op = Op::max,
-          .root = 3,
-          .world = 5,
-          .blocks = 17,
-          .threads = 448,
-          .timeout_ms = 1234,
-          .in_place = false,
-          .flags = 5'000'000'000,
-          .workspace = {.fixed = 6'000'000'000, .scale = 12, .extents = "mn"},
-          .arguments = {{.name = "input",
-                         .access = Access::read,
-                         .dtype = Dtype::bf16,
-                         .shape = {{.extent = 'm', .factor = 5, .divisor = 2}, {.extent = 'n'}},
-                         .symmetric = false,
-                         .alignment = 4,
-                         .root_only = true},
-                        {.name = "output",
-                         .access = Access::write,
-                         .dtype = Dtype::f32,
-                         .shape = {{.extent = 'k', .factor = 7}},
-                         .symmetric = true,
-                         .alignment = 16}},
-          .m = {.value = 6},
-          .n = {.dynamic = true},
-          .k = {.value = 7'000'000'000}};
+  return {
+      .abi = iris::device::abi_version,
+      .name = "gradient_sum",
+      .target = "gfx942",
+      .spec_hash = std::string(32, 'a') + std::string(32, '1'),
+      .variant = "by_size",
+      .problem = {.pattern = "all_reduce",
+                  .dtype = Dtype::bf16,
+                  .accumulate = Dtype::f64,
+                  .result = Dtype::f32,
+                  .op = Op::max,
+                  .root = 3,
+                  .shard = "n",
+                  .world = 5,
+                  .extents = {{"n", {.dynamic = true}}, {"m", {.value = 6}}, {"k", {.value = 7'000'000'000}}}},
+      .timeout_ms = 1234,
+      .in_place = false,
+      .arguments = {{.name = "input",
+                     .access = Access::read,
+                     .dtype = Dtype::bf16,
+                     .shape = {{"m", 5, 2}, {"n"}},
+                     .symmetric = false,
+                     .alignment = 4,
+                     .root_only = true},
+                    {.name = "output",
+                     .access = Access::write,
+                     .dtype = Dtype::f32,
+                     .shape = {{"k", 7}},
+                     .symmetric = true,
+                     .alignment = 16}},
+      .intermediates = {{.name = "partial", .dtype = Dtype::f64, .shape = {{"m", 3, 4}}}},
+      .kernels = {{.part = "first",
+                   .symbol = "gradient_sum_first",
+                   .source_hash = std::string(32, 'b') + std::string(32, '2'),
+                   .blocks = 17,
+                   .threads = 448,
+                   .waits = false,
+                   .flags = 5'000'000'000,
+                   .workspace = {{{6'000'000'000, {}}, {12, {"m", "n"}}}}},
+                  {.part = "second", .symbol = "s", .source_hash = std::string(64, 'c')}},
+      .schedules = {{.up_to = 8'000'000'000,
+                     .steps = {{0, iris::LaunchStep{1, {"input", "partial"}, {{"n", 2, 3}}}}, {2, iris::WaitStep{1}}}},
+                    {.up_to = iris::every_size,
+                     .steps = {{3, iris::CopyStep{.from = "partial",
+                                                  .from_block = iris::BlockIndex::peer,
+                                                  .to = "output",
+                                                  .to_block = iris::BlockIndex::rank,
+                                                  .peer_offset = 4,
+                                                  .shape = {{"m"}}}}}}}};
 }
 
 Json sample_json() {
@@ -61,7 +77,7 @@ Json sample_json() {
 
 std::string message_of(const std::string& text) {
   try {
-    parse_manifest(text);
+    iris::parse_manifest(text);
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -69,35 +85,59 @@ std::string message_of(const std::string& text) {
 }
 
 TEST(ManifestJson, ComesBackWithEveryMember) {
-  const Manifest back = parse_manifest(to_json(sample()));
+  const Manifest back = iris::parse_manifest(to_json(sample()));
   EXPECT_EQ(to_json(back), to_json(sample()));
-  EXPECT_EQ(back.symbol, "gradient_sum_ring_bf16_max_w5");
-  EXPECT_EQ(back.accumulate, Dtype::f64);
-  EXPECT_EQ(back.op, Op::max);
-  EXPECT_EQ(back.flags, 5'000'000'000);
-  EXPECT_EQ(back.workspace.fixed, 6'000'000'000);
-  EXPECT_EQ(back.workspace.extents, "mn");
+  EXPECT_EQ(back.problem, sample().problem);
+  EXPECT_EQ(back.problem.extents.front().name, "n") << "the order of the extents was lost";
+  ASSERT_EQ(back.kernels.size(), 2u);
+  EXPECT_EQ(back.kernels[0].symbol, "gradient_sum_first");
+  EXPECT_FALSE(back.kernels[0].waits);
+  EXPECT_EQ(back.kernels[0].flags, 5'000'000'000);
+  EXPECT_EQ(back.kernels[0].workspace, sample().kernels[0].workspace);
   ASSERT_EQ(back.arguments.size(), 2u);
-  EXPECT_EQ(back.arguments[0].shape[0].factor, 5);
-  EXPECT_EQ(back.arguments[0].shape[0].divisor, 2);
+  EXPECT_EQ(back.arguments[0].shape, sample().arguments[0].shape);
   EXPECT_TRUE(back.arguments[0].root_only);
   EXPECT_EQ(back.arguments[1].access, Access::write);
-  EXPECT_TRUE(back.n.dynamic);
-  EXPECT_EQ(back.k.value, 7'000'000'000);
+  ASSERT_EQ(back.intermediates.size(), 1u);
+  EXPECT_EQ(back.intermediates[0].shape, sample().intermediates[0].shape);
+  ASSERT_EQ(back.schedules.size(), 2u);
+  EXPECT_EQ(back.schedules[0].up_to, 8'000'000'000);
+  EXPECT_EQ(back.schedules[1].up_to, iris::every_size);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(back.schedules[i].steps, sample().schedules[i].steps);
+}
+
+TEST(ManifestJson, HasNoOpAndNoRootWhereTheProblemHasNone) {
+  Manifest manifest = sample();
+  manifest.problem.op = std::nullopt;
+  manifest.problem.root = std::nullopt;
+  EXPECT_EQ(iris::parse_manifest(to_json(manifest)).problem, manifest.problem);
+}
+
+/// The schema that a value of `schema` must follow: what a $ref or the alternative of a oneOf stands for.
+Json resolved(const Json& schema, const Json& root, const Json& value) {
+  if (schema.contains("$ref")) {
+    return resolved(root.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))), root, value);
+  }
+  for (const Json& alternative : schema.value("oneOf", Json::array())) {
+    const Json each = resolved(alternative, root, value);
+    bool fits = true;
+    for (const auto& [key, member] : value.items()) fits = fits && each["properties"].contains(key);
+    if (fits) return each;
+  }
+  return schema;
 }
 
 /// The keys of every object of a schema and of a value that should follow it are the same.
-void expect_same_keys(const Json& schema, const Json& root, const Json& value, const std::string& where) {
-  if (schema.contains("$ref")) {
-    const std::string path = schema["$ref"].get<std::string>().substr(1);
-    return expect_same_keys(root.at(Json::json_pointer(path)), root, value, where);
-  }
+void expect_same_keys(const Json& unresolved, const Json& root, const Json& value, const std::string& where) {
+  if (!value.is_structured()) return;
+  const Json schema = resolved(unresolved, root, value);
   if (value.is_array()) {
     ASSERT_EQ(schema.value("type", ""), "array") << where;
     for (const Json& item : value) expect_same_keys(schema["items"], root, item, where + "[]");
+    return;
   }
-  if (!value.is_object()) return;
   ASSERT_EQ(schema.value("type", ""), "object") << where;
+  if (schema["additionalProperties"].is_object()) return;  // names of the problem's own
   EXPECT_FALSE(schema.value("additionalProperties", true)) << where;
   std::set<std::string> described;
   for (const auto& [key, rule] : schema["properties"].items()) described.insert(key);
@@ -116,40 +156,69 @@ TEST(ManifestJson, HasTheKeysOfItsSchemaAndNoOther) {
   expect_same_keys(schema, schema, sample_json(), "manifest");
 }
 
+Manifest manifest_of(const std::string& kernel, const std::string& target) {
+  const Plan plan = plan_of(kernel, target);
+  return make_manifest(plan, emit_sources(plan));
+}
+
 TEST(MakeManifest, SaysWhatWasPlanned) {
-  const Plan plan = plan_of(
+  const Manifest manifest = manifest_of(
       "{name: a, pattern: reduce_scatter, dtype: f16, accumulate: f64, op: min, world: 3, shape: {m: 4, n: dynamic}, "
       "config: {blocks: 5, threads: 96, timeout_ms: 250}}",
       "host");
-  const Manifest manifest = make_manifest(plan);
   EXPECT_EQ(manifest.name, "a");
-  EXPECT_EQ(manifest.symbol, "a_direct_f16_min_w3_m4_dynamic_n");
   EXPECT_EQ(manifest.target, "host");
-  EXPECT_EQ(manifest.pattern, "reduce_scatter");
   EXPECT_EQ(manifest.variant, "direct");
-  EXPECT_EQ(manifest.dtype, Dtype::f16);
-  EXPECT_EQ(manifest.accumulate, Dtype::f64);
-  EXPECT_EQ(manifest.op, Op::min);
-  EXPECT_EQ(manifest.world, 3);
-  EXPECT_EQ(manifest.blocks, 5);
-  EXPECT_EQ(manifest.threads, 96);
+  EXPECT_EQ(manifest.problem.pattern, "reduce_scatter");
+  EXPECT_EQ(manifest.problem.dtype, Dtype::f16);
+  EXPECT_EQ(manifest.problem.accumulate, Dtype::f64);
+  EXPECT_EQ(manifest.problem.op, Op::min);
+  EXPECT_EQ(manifest.problem.root, std::nullopt);
+  EXPECT_EQ(manifest.problem.world, 3);
+  EXPECT_EQ(manifest.problem.extent("m").value, 4);
+  EXPECT_FALSE(manifest.problem.extent("m").dynamic);
+  EXPECT_TRUE(manifest.problem.extent("n").dynamic);
   EXPECT_EQ(manifest.timeout_ms, 250);
   EXPECT_FALSE(manifest.in_place);
-  EXPECT_EQ(manifest.flags, 15);
-  EXPECT_EQ(manifest.m.value, 4);
-  EXPECT_FALSE(manifest.m.dynamic);
-  EXPECT_TRUE(manifest.n.dynamic);
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  EXPECT_EQ(manifest.kernels[0].symbol, "a_direct_f16_min_w3_m4_dynamic_n");
+  EXPECT_EQ(manifest.kernels[0].blocks, 5);
+  EXPECT_EQ(manifest.kernels[0].threads, 96);
+  EXPECT_EQ(manifest.kernels[0].flags, 15);
+  ASSERT_EQ(manifest.schedules.size(), 1u);
+  EXPECT_EQ(manifest.schedules[0].steps,
+            std::vector<iris::Step>({{0, iris::LaunchStep{0, {"input", "output"}, {{"n"}}}}}));
 }
 
 TEST(MakeManifest, SaysTheRootAndTheWorkspace) {
   EXPECT_EQ(
-      make_manifest(plan_of("{name: a, pattern: broadcast, dtype: f32, root: 2, world: 3, shape: {n: 7}}", "host"))
-          .root,
+      manifest_of("{name: a, pattern: broadcast, dtype: f32, root: 2, world: 3, shape: {n: 7}}", "host").problem.root,
       2);
-  const Manifest one_shot = make_manifest(
-      plan_of("{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 3, shape: {n: 100}}", "host"));
+  const Manifest one_shot =
+      manifest_of("{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 3, shape: {n: 100}}", "host");
   EXPECT_TRUE(one_shot.in_place);
-  EXPECT_EQ(one_shot.workspace.fixed, 2 * 1280);  // 3 slots of 400 bytes, rounded up to 256
+  EXPECT_EQ(one_shot.kernels[0].workspace.terms,  // 3 slots of 400 bytes, rounded up to 256
+            std::vector<iris::ByteSize::Term>({{2 * 1280, {}}}));
+}
+
+TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
+  const Manifest manifest = manifest_of(
+      "{name: a, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 4, "
+      "shape: {m: dynamic, n: 24, k: 16}}",
+      "gfx942");
+  EXPECT_EQ(manifest.variant, "bulk_synchronous");
+  ASSERT_EQ(manifest.intermediates.size(), 1u);
+  EXPECT_EQ(manifest.intermediates[0].dtype, Dtype::f32) << "partial sums between the parts are not rounded";
+  EXPECT_EQ(manifest.intermediates[0].shape, (std::vector<iris::Dimension>{{"m"}, {"n"}}));
+  ASSERT_EQ(manifest.kernels.size(), 2u);
+  EXPECT_EQ(manifest.kernels[0].part, "matmul");
+  EXPECT_FALSE(manifest.kernels[0].waits);
+  EXPECT_EQ(manifest.kernels[1].part, "reduce_scatter");
+  EXPECT_TRUE(manifest.kernels[1].waits);
+  const std::string between = manifest.intermediates[0].name;
+  EXPECT_EQ(manifest.schedules[0].steps,
+            std::vector<iris::Step>({{0, iris::LaunchStep{0, {"a", "b", between}, {{"m"}}}},
+                                     {0, iris::LaunchStep{1, {between, "output"}, {{"m", 1, 4}}}}}));
 }
 
 TEST(ManifestParser, NamesAMissingAndAnUnknownKey) {
@@ -171,30 +240,27 @@ TEST(ManifestParser, NamesAMissingAndAnUnknownKey) {
 TEST(ManifestParser, RefusesWrongTypesAndRanges) {
   const std::pair<const char*, Json> wrong[] = {
       {"/name", "1st"},
-      {"/symbol", ""},
-      {"/symbol", "a b"},
       {"/target", ""},
       {"/target", 3},
       {"/spec_hash", "abc"},
-      {"/source_hash", std::string(64, 'G')},
-      {"/dtype", "f8"},
-      {"/accumulate", 1},
-      {"/op", "avg"},
-      {"/root", -1},
-      {"/root", 16},
-      {"/world", 0},
-      {"/world", 17},
-      {"/world", 2.0},
-      {"/world", "8"},
-      {"/blocks", 0},
-      {"/blocks", 3'000'000'000},
-      {"/threads", 1025},
+      {"/variant", ""},
+      {"/problem", 3},
+      {"/problem/dtype", "f8"},
+      {"/problem/accumulate", 1},
+      {"/problem/result", nullptr},
+      {"/problem/op", "avg"},
+      {"/problem/root", -1},
+      {"/problem/root", 5},  // of 5 ranks
+      {"/problem/shard", 1},
+      {"/problem/world", 0},
+      {"/problem/world", 17},
+      {"/problem/world", 2.0},
+      {"/problem/world", "8"},
+      {"/problem/extents/m", -1},
+      {"/problem/extents/n", "dynamical"},
+      {"/problem/extents/k", nullptr},
       {"/timeout_ms", -1},
       {"/in_place", 1},
-      {"/flags", -1},
-      {"/flags", 18'446'744'073'709'551'615u},
-      {"/workspace", 5},
-      {"/workspace/extents", "mx"},
       {"/arguments", "input"},
       {"/arguments/0", nullptr},
       {"/arguments/0/access", "both"},
@@ -203,10 +269,35 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/arguments/0/shape", 3},
       {"/arguments/0/shape/0/extent", "q"},
       {"/arguments/0/shape/0/divisor", 0},
-      {"/extents/m", -1},
-      {"/extents/n", "dynamical"},
-      {"/extents/k", nullptr},
+      {"/arguments/1/name", "input"},
+      {"/intermediates/0/name", "output"},
+      {"/intermediates/0/dtype", 2},
+      {"/kernels/0/symbol", ""},
+      {"/kernels/0/symbol", "a b"},
+      {"/kernels/0/source_hash", std::string(64, 'G')},
+      {"/kernels/0/blocks", 0},
+      {"/kernels/0/blocks", 3'000'000'000},
+      {"/kernels/0/threads", 1025},
+      {"/kernels/0/waits", 1},
+      {"/kernels/0/flags", -1},
+      {"/kernels/0/flags", 18'446'744'073'709'551'615u},
+      {"/kernels/0/workspace", 5},
+      {"/kernels/0/workspace/0/bytes", -1},
+      {"/kernels/0/workspace/1/extents", {"m", "x"}},
+      {"/schedules", Json::array()},
+      {"/schedules/0/up_to", nullptr},  // takes every size, so that the next is never reached
+      {"/schedules/1/up_to", 8},        // descends, and no schedule is left for larger ones
+      {"/schedules/0/steps/0", {{"stream", 0}}},
+      {"/schedules/0/steps/0/stream", 16},
+      {"/schedules/0/steps/0/launch/kernel", 2},
+      {"/schedules/0/steps/0/launch/buffers", {"input", "elsewhere"}},
+      {"/schedules/0/steps/0/launch/extents/0/extent", "q"},
+      {"/schedules/0/steps/1/wait/stream", -1},
+      {"/schedules/1/steps/0/copy/from", "elsewhere"},
+      {"/schedules/1/steps/0/copy/to_block", "last"},
+      {"/schedules/1/steps/0/copy/peer_offset", 5},
   };
+  ASSERT_EQ(message_of(sample_json().dump()), "accepted");
   for (const auto& [pointer, value] : wrong) {
     Json json = sample_json();
     json[Json::json_pointer(pointer)] = value;
@@ -223,8 +314,8 @@ TEST(ManifestParser, SaysWhatAnotherAbiMeans) {
 
 TEST(ManifestParser, RefusesWhatIsNoManifest) {
   EXPECT_EQ(message_of(""), "manifest: no JSON at byte 1");
-  EXPECT_EQ(message_of("[1, 2]"), "manifest: this is no manifest of a kernel; it has no 'abi'");
-  EXPECT_EQ(message_of("{}"), "manifest: this is no manifest of a kernel; it has no 'abi'");
+  EXPECT_EQ(message_of("[1, 2]"), "manifest: this is not a manifest; it has no 'abi'");
+  EXPECT_EQ(message_of("{}"), "manifest: this is not a manifest; it has no 'abi'");
   EXPECT_EQ(message_of(R"({"abi": 1e999})"), "manifest: a number is too large");
   EXPECT_EQ(message_of(R"({"abi": 1, "abi": 1})"), "manifest: key 'abi' is there twice");
   EXPECT_NE(message_of(std::string("\x7f\x45LF\0\0", 6)), "accepted");

@@ -204,6 +204,10 @@ TEST(OwnerOf, IsTheSameFromEveryWorkingDirectory) {
   EXPECT_EQ(owner_of("compile", "./specs/../a.yaml", "."), "compile a.yaml");
 }
 
+TEST(OwnerOf, TakesStandardInputForWhatItIs) {
+  EXPECT_EQ(owner_of("generate", "-", "build/kernels"), "generate <stdin>");
+}
+
 TEST(Depfile, ListsEveryOutputAndInput) {
   const std::vector<fs::path> outputs = {"out/a.hip", "out/a.json"};
   const std::vector<fs::path> inputs = {"a.yaml", "/usr/bin/irisgen"};

@@ -15,27 +15,23 @@ std::string world_of(int world) {
   return "{name: a, pattern: all_reduce, dtype: f32, world: " + std::to_string(world) + ", shape: {n: 4096}}";
 }
 
-std::string message_of(const std::string& kernel, const std::string& target) {
-  try {
-    plan_of(kernel, target);
-  } catch (const SpecError& error) {
-    return error.what();
-  }
-  return "planned";
+std::string symbol_of(const std::string& kernel, const std::string& target) {
+  return plan_of(kernel, target).kernels.at(0).symbol;
 }
 
-TEST(MakePlan, NamesTheSpecialisationInTheSymbol) {
-  EXPECT_EQ(plan_of("{name: gradient_sum, pattern: all_reduce, variant: two_shot, dtype: f32, world: 8, "
-                    "shape: {n: 85002}}",
-                    "gfx942")
-                .symbol,
+TEST(MakePlan, NamesWhatIsFixedInTheSymbol) {
+  EXPECT_EQ(symbol_of("{name: gradient_sum, pattern: all_reduce, variant: two_shot, dtype: f32, world: 8, "
+                      "shape: {n: 85002}}",
+                      "gfx942"),
             "gradient_sum_two_shot_f32_sum_w8_n85002");
-  EXPECT_EQ(plan_of("{name: g, pattern: all_gather, dtype: f16, world: 2, shape: {m: 3, n: dynamic}}", "host").symbol,
-            "g_direct_f16_w2_m3_dynamic_n");
   EXPECT_EQ(
-      plan_of("{name: p, pattern: all_gather_matmul, dtype: f32, world: 2, shape: {m: 32, n: 20, k: 50}}", "sm_90a")
-          .symbol,
-      "p_specialised_f32_w2_m32_n20_k50");
+      symbol_of("{name: g, pattern: all_gather, variant: direct, dtype: f16, world: 2, shape: {m: 3, n: dynamic}}",
+                "host"),
+      "g_direct_f16_w2_m3_dynamic_n");
+  EXPECT_EQ(symbol_of("{name: p, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: f32, world: 2, "
+                      "shape: {m: 32, n: 20, k: 50}}",
+                      "sm_90a"),
+            "p_workgroup_specialized_f32_w2_m32_n20_k50");
 }
 
 TEST(MakePlan, NamesTheFilesByKernelWorldAndTarget) {
@@ -43,30 +39,47 @@ TEST(MakePlan, NamesTheFilesByKernelWorldAndTarget) {
   EXPECT_EQ(plan_of(world_of(16), "host").stem, "a.w16.host");
 }
 
+TEST(MakePlan, GivesEveryKernelOfAnOperationItsOwnNames) {
+  for (const std::string& kernel : kernels_of_every_template()) {
+    const Plan plan = plan_of(kernel, "gfx942");
+    std::set<std::string> symbols;
+    std::set<std::string> stems;
+    for (const KernelPlan& each : plan.kernels) {
+      EXPECT_TRUE(symbols.insert(each.symbol).second) << each.symbol;
+      EXPECT_TRUE(stems.insert(each.stem).second) << each.stem;
+      EXPECT_TRUE(each.stem.starts_with(plan.stem)) << each.stem;
+      EXPECT_EQ(each.part.empty(), plan.kernels.size() == 1 && plan.schedules[0].steps.size() == 1) << kernel;
+    }
+  }
+}
+
 TEST(MakePlan, RefusesAWorldThatTheTargetCannotHold) {
-  EXPECT_EQ(message_of(world_of(8), "gfx942"), "planned");
-  EXPECT_EQ(message_of(world_of(16), "host"), "planned");
-  const std::string message = message_of(world_of(9), "gfx942");
-  EXPECT_NE(message.find("a world of 9 ranks on gfx942; world must be from 1 to 8 there"), std::string::npos)
+  EXPECT_EQ(refusal(world_of(8), "gfx942"), "");
+  EXPECT_EQ(refusal(world_of(16), "host"), "");
+  const std::string message = refusal(world_of(9), "gfx942");
+  EXPECT_NE(message.find("kernel 'a' for gfx942:3:55: error: a world of 9 ranks; world must be from 1 to 8 there"),
+            std::string::npos)
       << message;
 }
 
 TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
-  const auto residency = [](const char* dtype, const char* target, const std::string& config = "") {
-    Plan plan = plan_of("{name: a, pattern: all_gather_matmul, dtype: " + std::string(dtype) +
-                            ", world: 8, shape: {m: dynamic, n: dynamic, k: dynamic}" + config + "}",
-                        target);
-    return std::pair(plan.blocks, plan.substitutions.at("residency"));
+  const auto bound = [](const char* dtype, const char* target, const char* name, const std::string& config = "") {
+    const Plan plan =
+        plan_of("{name: a, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: " + std::string(dtype) +
+                    ", world: 8, shape: {m: dynamic, n: dynamic, k: dynamic}" + config + "}",
+                target);
+    return std::pair(number(plan, "blocks"), number(plan, name));
   };
-  EXPECT_EQ(residency("f32", "sm_90a"), std::pair(264, std::string("2")));
+  using Bound = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(bound("f32", "sm_90a", "min_blocks_per_sm"), Bound(264, 2));
   // Sums in f64 take more registers than half a multiprocessor has.
-  EXPECT_EQ(residency("f64", "sm_90a"), std::pair(132, std::string("1")));
-  EXPECT_EQ(residency("f64", "sm_90a", ", config: {blocks: 200}"), std::pair(200, std::string("2")));
-  EXPECT_EQ(residency("f64", "gfx942"), std::pair(608, std::string("2")));
-  EXPECT_EQ(residency("f32", "host").second, "1");
-  // On AMD it counts waves: 512 threads are two of each SIMD's.
-  EXPECT_EQ(plan_of(world_of(2), "gfx942").substitutions.at("residency"), "2");
-  EXPECT_EQ(plan_of(world_of(2), "sm_90a").substitutions.at("residency"), "1");
+  EXPECT_EQ(bound("f64", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));
+  EXPECT_EQ(bound("f64", "sm_90a", "min_blocks_per_sm", ", config: {blocks: 200}"), Bound(200, 2));
+  // On AMD waves count: two blocks of 256 threads are two of each SIMD's.
+  EXPECT_EQ(bound("f64", "gfx942", "waves_per_eu"), Bound(608, 2));
+  EXPECT_EQ(number(plan_of(world_of(2), "gfx942"), "waves_per_eu"), 2);
+  EXPECT_EQ(number(plan_of(world_of(2), "sm_90a"), "min_blocks_per_sm"), 1);
+  EXPECT_THROW(number(plan_of(world_of(2), "host"), "min_blocks_per_sm"), std::logic_error);
 }
 
 TEST(MakePlan, BoundsWaitsUnlessTheDescriptionSaysOtherwise) {
@@ -77,12 +90,12 @@ TEST(MakePlan, BoundsWaitsUnlessTheDescriptionSaysOtherwise) {
       250);
 }
 
-TEST(MakePlan, PassesDynamicExtentsAsArgumentsInTheOrderOfTheShape) {
+TEST(MakePlan, PassesDynamicExtentsInTheOrderOfThePattern) {
   const Plan plan =
       plan_of("{name: a, pattern: all_gather, dtype: f32, world: 2, shape: {n: dynamic, m: dynamic}}", "host");
-  EXPECT_EQ(plan.dynamic_extents, (std::vector<char>{'m', 'n'}));
-  EXPECT_EQ(plan.substitutions.at("extents"), ", i64 dynamic_m, i64 dynamic_n");
-  EXPECT_EQ(plan.substitutions.at("n"), "dynamic_n");
+  EXPECT_EQ(plan.problem.dynamic_extents(), (std::vector<std::string>{"m", "n"}));
+  const auto& launch = std::get<iris::LaunchStep>(plan.schedules.at(0).steps.at(0).action);
+  EXPECT_EQ(launch.extents, (std::vector<iris::Dimension>{{"m"}, {"n"}}));
 }
 
 TEST(MakePlan, FillsInEveryTemplateOnEveryTarget) {
@@ -90,38 +103,162 @@ TEST(MakePlan, FillsInEveryTemplateOnEveryTarget) {
     for (const Target& target : targets()) {
       const Plan plan = plan_of(kernel, std::string(target.name));
       EXPECT_NE(plan.variant, "auto");
-      EXPECT_GE(plan.blocks, 1);
-      EXPECT_GE(plan.threads, 1);
-      EXPECT_LE(plan.threads, target.max_threads);
-      EXPECT_EQ(plan.threads % target.wave, 0) << kernel;
       EXPECT_FALSE(plan.choices.empty());
       EXPECT_FALSE(plan.arguments.empty());
-      const bool predictable = target.platform != Platform::host && plan.dynamic_extents.empty();
+      EXPECT_FALSE(plan.schedules.empty());
+      for (const KernelPlan& each : plan.kernels) {
+        EXPECT_GE(each.number("blocks"), 1);
+        EXPECT_GE(each.number("threads"), 1);
+        EXPECT_LE(each.number("threads"), target.max_threads);
+        EXPECT_EQ(each.number("threads") % target.wave, 0) << kernel;
+      }
+      const bool predictable = target.predicts && plan.problem.is_static();
       EXPECT_EQ(plan.prediction.time_us > 0, predictable) << kernel;
       EXPECT_GE(plan.prediction.time_us, plan.prediction.floor_us) << kernel;
     }
   }
 }
 
-TEST(MakePlan, CoversEveryPatternAndVariant) {
+TEST(MakePlan, CoversEveryTemplate) {
   std::set<std::string> planned;
-  for (const std::string& kernel : kernels_of_every_template()) planned.insert(plan_of(kernel, "host").template_path);
+  for (const std::string& kernel : kernels_of_every_template()) {
+    for (const KernelPlan& each : plan_of(kernel, "host").kernels) planned.insert(each.template_path);
+  }
   std::set<std::string> all;
   for (const Pattern* pattern : patterns()) {
-    for (const Variant& variant : pattern->variants) all.insert(std::string(variant.template_path));
+    for (const Variant& variant : pattern->variants) all.insert(variant.templates.begin(), variant.templates.end());
   }
   EXPECT_EQ(planned, all) << "kernels_of_every_template() in samples.hpp lacks one";
 }
 
+// --- auto, by size and by what was measured
+
+TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {
+  const Plan plan = plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, shape: {n: dynamic}}", "sm_90a");
+  EXPECT_EQ(plan.variant, "by_size");
+  ASSERT_EQ(plan.schedules.size(), 2u);
+  EXPECT_EQ(plan.kernels[0].variant, "one_shot");
+  EXPECT_EQ(plan.kernels[1].variant, "two_shot");
+  const std::int64_t limit = plan.schedules[0].up_to;
+  EXPECT_EQ(plan.schedules[1].up_to, iris::every_size);
+  // What is static chooses alike on both sides of the limit.
+  const auto variant_of = [](std::int64_t n) {
+    return plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, shape: {n: " + std::to_string(n) + "}}",
+                   "sm_90a")
+        .variant;
+  };
+  EXPECT_EQ(variant_of(limit), "one_shot") << limit;
+  EXPECT_EQ(variant_of(2 * limit), "two_shot") << limit;
+}
+
+TEST(BySize, ServesBothVariantsWithOneSetOfBuffers) {
+  const Plan plan = plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, shape: {n: dynamic}}", "sm_90a");
+  ASSERT_EQ(plan.arguments.size(), 2u);
+  EXPECT_TRUE(plan.arguments[0].symmetric) << "two_shot pulls from it";
+  EXPECT_TRUE(plan.arguments[1].symmetric);
+}
+
+TEST(BySize, IsNotNeededWhereOneVariantIsFastestAtEverySize) {
+  const Plan plan = plan_of("{name: a, pattern: reduce_scatter, dtype: f32, world: 8, shape: {n: dynamic}}", "sm_90a");
+  EXPECT_EQ(plan.variant, "direct");
+  EXPECT_EQ(plan.schedules.size(), 1u);
+}
+
+constexpr const char* small_sum = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}}";
+
+TuningEntry entry_for(const std::string& variant, Settings config = {}) {
+  return {.pattern = "all_reduce",
+          .dtype = Dtype::f32,
+          .world = 8,
+          .target = "sm_90a",
+          .from_size = 4096,
+          .up_to = 4096,
+          .variant = variant,
+          .config = std::move(config),
+          .time_us = 5.25};
+}
+
+Plan plan_with(const TuningEntry& entry, const std::string& kernel = small_sum) {
+  const TuningTable table = {{entry}};
+  const Spec spec = spec_of({kernel});
+  return make_plan(spec.kernels.at(0), spec.kernels.at(0).worlds.at(0), *find_target("sm_90a"), {.tuning = &table});
+}
+
+TEST(Tuning, ComesBeforeTheModel) {
+  EXPECT_EQ(plan_of(small_sum, "sm_90a").variant, "one_shot");
+  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}));
+  EXPECT_EQ(plan.variant, "two_shot");
+  EXPECT_EQ(number(plan, "threads"), 256);
+  EXPECT_NE(plan.choices.at(0).reason.find("measured"), std::string::npos) << plan.choices.at(0).reason;
+}
+
+TEST(Tuning, ComesAfterTheDescription) {
+  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}),
+                              "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}, "
+                              "config: {threads: 128}}");
+  EXPECT_EQ(number(plan, "threads"), 128);
+  EXPECT_EQ(plan_with(entry_for("two_shot"),
+                      "{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 8, "
+                      "shape: {n: 4096}}")
+                .variant,
+            "one_shot");
+}
+
+TEST(Tuning, IsOfItsOwnProblemTargetAndSizeOnly) {
+  const auto changed = [](auto change) {
+    TuningEntry entry = entry_for("two_shot");
+    change(entry);
+    return plan_with(entry).variant;
+  };
+  EXPECT_EQ(changed([](TuningEntry&) {}), "two_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.dtype = Dtype::bf16; }), "one_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.world = 4; }), "one_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.target = "gfx942"; }), "one_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.pattern = "all_gather"; }), "one_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.from_size = 4097, entry.up_to = 9999; }), "one_shot");
+  EXPECT_EQ(changed([](TuningEntry& entry) { entry.from_size = 0, entry.up_to = 4095; }), "one_shot");
+}
+
+TEST(Tuning, GivesWayToTheModelWhereItCannotBePlanned) {
+  EXPECT_EQ(plan_with(entry_for("three_shot")).variant, "one_shot");
+  EXPECT_EQ(plan_with(entry_for("two_shot", {{"threads", {.value = 100}}})).variant, "one_shot");
+}
+
+// --- all kernels of a description
+
+TEST(PlanAll, TellsWhatCannotBePlannedAndForWhich) {
+  const Spec spec = spec_of({"{name: a, pattern: all_reduce, dtype: f32, world: [2, 9], shape: {n: 5}}",
+                             "{name: b, pattern: broadcast, dtype: f32, world: 2, shape: {n: 5}}"});
+  const std::vector<const Target*> all = {find_target("host"), find_target("gfx942"), find_target("sm_90a")};
+  std::vector<Refusal> refusals;
+  EXPECT_EQ(plan_all(spec, all, {}, refusals).size(), 3u + 1u + 3u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_FALSE(refusals[0].everywhere);
+  EXPECT_EQ(refusals[0].diagnostic.where.line, 3);
+  EXPECT_EQ(refusals[0].message(), "for gfx942, sm_90a: a world of 9 ranks; world must be from 1 to 8 there");
+  EXPECT_THROW(plan_all(spec, all), SpecError);
+
+  refusals.clear();
+  const std::vector<const Target*> amd = {find_target("gfx942")};
+  EXPECT_EQ(plan_all(spec, amd, {}, refusals).size(), 2u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_TRUE(refusals[0].everywhere);
+}
+
 TEST(ShapeOf, MultipliesAndDivides) {
-  const Argument argument{.name = "a",
-                          .access = Access::read,
-                          .dtype = Dtype::f32,
-                          .shape = {{.extent = 'm', .divisor = 4}, {.extent = 'k'}, {.extent = 'n', .factor = 3}},
-                          .symmetric = false,
-                          .alignment = 16};
-  EXPECT_EQ(shape_of(argument, 64, 5, 7'000'000'000), (std::vector<std::int64_t>{16, 7'000'000'000, 15}));
-  EXPECT_EQ(shape_of(argument, 0, 0, 0), (std::vector<std::int64_t>{0, 0, 0}));
+  const std::vector<iris::Dimension> shape = {{"m", 1, 4}, {"k"}, {"n", 3}};
+  EXPECT_EQ(shape_of(shape, Extents({{"m", 64}, {"n", 5}, {"k", 7'000'000'000}})),
+            (std::vector<std::int64_t>{16, 7'000'000'000, 15}));
+  EXPECT_EQ(shape_of(shape, Extents({{"m", 0}, {"n", 0}, {"k", 0}})), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_THROW(shape_of(shape, Extents({{"m", 1}, {"n", 1}})), std::out_of_range);
+}
+
+TEST(SizeOf, IsTheProductOfAllExtentsAsFarAsItFits) {
+  const Problem problem = {.pattern = "matmul",
+                           .extents = {{"m", {.value = 6}}, {"n", {.dynamic = true}}, {"k", {.dynamic = true}}}};
+  EXPECT_EQ(size_of(problem, Extents({{"n", 5}, {"k", 7}})), 6 * 5 * 7);
+  EXPECT_EQ(size_of(problem, Extents({{"n", 5}, {"k", 0}})), 0);
+  EXPECT_EQ(size_of(problem, Extents({{"n", std::int64_t{1} << 40}, {"k", std::int64_t{1} << 40}})), INT64_MAX);
 }
 
 }  // namespace

@@ -20,20 +20,58 @@ inline Plan plan_of(const std::string& kernel, const std::string& target) {
   return make_plan(spec, spec.worlds.at(0), *find_target(target));
 }
 
+/// What planning says against a kernel; empty if it can be planned.
+inline std::string refusal(const std::string& kernel, const std::string& target) {
+  try {
+    plan_of(kernel, target);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A number of the plan's only kernel.
+inline std::int64_t number(const Plan& plan, std::string_view constant) {
+  return plan.kernels.at(0).number(constant);
+}
+
 /// One kernel of each pattern and variant, small, of many dtypes; see also goldens/.
 inline const std::vector<std::string>& kernels_of_every_template() {
   static const std::vector<std::string> kernels = {
       "{name: one, pattern: all_reduce, variant: one_shot, dtype: f32, op: max, world: 4, shape: {n: 1000}}",
       "{name: two, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 8, shape: {m: 7, n: 1001}}",
       "{name: ring, pattern: all_reduce, variant: ring, dtype: i32, op: prod, world: 3, shape: {n: dynamic}}",
-      "{name: gather, pattern: all_gather, dtype: f16, world: 5, shape: {m: 3, n: dynamic}}",
+      "{name: any, pattern: all_reduce, dtype: bf16, world: 3, shape: {n: dynamic}}",
+      "{name: gather, pattern: all_gather, variant: direct, dtype: f16, world: 5, shape: {m: 3, n: dynamic}}",
+      "{name: columns, pattern: all_gather, shard: n, dtype: f32, world: 3, shape: {m: dynamic, n: 6}}",
+      "{name: copies, pattern: all_gather, variant: copy_engine, dtype: f16, world: 4, shape: {m: 3, n: dynamic}}",
       "{name: scatter, pattern: reduce_scatter, dtype: f64, op: min, world: 2, shape: {m: dynamic, n: 10}}",
       "{name: transpose, pattern: all_to_all, dtype: i32, world: 8, shape: {m: 4, n: 6}}",
       "{name: cast, pattern: broadcast, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
-      "{name: layer, pattern: all_gather_matmul, dtype: f16, world: 4, shape: {m: 64, n: 48, k: 40}}",
-      "{name: product, pattern: matmul_reduce_scatter, dtype: f32, world: 2, shape: {m: 32, n: 20, k: 50}}",
+      "{name: product, pattern: matmul, dtype: f16, world: 2, shape: {m: 33, n: 20, k: 50}}",
+      "{name: layer, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: f16, world: 4, "
+      "shape: {m: 64, n: 48, k: 40}}",
+      "{name: layer_parts, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f16, world: 4, "
+      "shape: {m: 64, n: dynamic, k: 40}}",
+      "{name: rows, pattern: matmul_reduce_scatter, variant: workgroup_specialized, dtype: f32, world: 2, "
+      "shape: {m: 32, n: 20, k: 50}}",
+      "{name: rows_parts, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 2, "
+      "shape: {m: 32, n: 20, k: 50}}",
+      "{name: total, pattern: matmul_all_reduce, variant: workgroup_specialized, dtype: bf16, world: 3, "
+      "shape: {m: 32, n: 20, k: 50}}",
+      "{name: total_parts, pattern: matmul_all_reduce, variant: bulk_synchronous, dtype: f64, world: 2, "
+      "shape: {m: dynamic, n: 20, k: 50}}",
   };
   return kernels;
+}
+
+/// A shape that the pattern takes, each extent `length`.
+inline std::string shape_of_pattern(std::string_view pattern, const std::string& length) {
+  std::string shape;
+  for (const std::string& extent : keys_of(pattern).extents) {
+    shape.append(shape.empty() ? "{" : ", ").append(extent).append(": ").append(length);
+  }
+  return shape + "}";
 }
 
 }  // namespace irisgen

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -24,7 +23,7 @@ std::string check(const std::string& schema, const std::string& text) {
   auto root = parse_document(text, report);
   if (root) Schema(schema).validate(*root, report);
   std::string messages;
-  for (const auto& [where, message] : report.diagnostics()) {
+  for (const auto& [where, message, severity] : report.diagnostics()) {
     if (!messages.empty()) messages += "\n";
     messages += std::to_string(where.line) + ":" + std::to_string(where.column) + " " + message;
   }
@@ -68,7 +67,7 @@ TEST(schema, checks_ranges) {
 TEST(schema, checks_words) {
   const std::string schema = R"({"title": "a colour", "type": "string", "enum": ["red", "green"]})";
   EXPECT_EQ(check(schema, "green"), "");
-  EXPECT_EQ(check(schema, "gren"), "1:1 unknown a colour 'gren'; did you mean 'green'?");
+  EXPECT_EQ(check(schema, "gren"), "1:1 unknown colour 'gren'; did you mean 'green'?");
   EXPECT_EQ(check(schema, "1"), "1:1 a colour must be one of: red, green, not 1");
   EXPECT_EQ(check(R"({"const": 1})", "2"), "1:1 the document must be 1, not 2");
 }
@@ -131,11 +130,26 @@ TEST(schema, applies_a_condition) {
   EXPECT_EQ(check(schema, "{kind: shirt, size: lage}"), "1:21 unknown size 'lage' for shirt; did you mean 'large'?");
 }
 
+TEST(schema, refuses_a_key_that_a_condition_rules_out) {
+  const std::string schema = R"({"properties": {"kind": {"type": "string"}, "size": {"type": "string"}}, "allOf": [{
+    "if": {"required": ["kind"], "properties": {"kind": {"const": "scarf"}}}, "then": {"properties": {"size": false}}}]})";
+  EXPECT_EQ(check(schema, "{kind: scarf}"), "");
+  EXPECT_EQ(check(schema, "{kind: shirt, size: large}"), "");
+  EXPECT_EQ(check(schema, "{kind: scarf, size: large}"), "1:15 scarf takes no 'size'; remove it");
+}
+
+TEST(schema, tells_a_key_that_defaults_may_bring_from_one_that_must_stand_there) {
+  const std::string schema = R"({"title": "a box", "type": "object", "requiredWithDefaults": ["width"],
+    "properties": {"width": {"type": "integer"}}})";
+  EXPECT_EQ(check(schema, "{width: 1}"), "");
+  EXPECT_EQ(check(schema, "{}"), "1:1 missing key 'width' of a box; add width: an integer");
+}
+
 TEST(schema, reports_a_value_once) {
   const std::string schema =
       R"({"properties": {"a": {"allOf": [{"type": "integer"}, {"type": "integer"}], "type": "integer"}}})";
   EXPECT_EQ(check(schema, "{a: x}"), "1:5 a must be an integer, not the string 'x'");
-  EXPECT_EQ(check(schema, "{a: *x}"), "1:5 aliases are not part of the language; write the value out");
+  EXPECT_EQ(check(schema, "{a: !x 1}"), "1:5 tags are not part of the language; remove it");
 }
 
 TEST(schema, refuses_what_it_does_not_understand) {
@@ -151,18 +165,21 @@ TEST(schema, refuses_what_it_does_not_understand) {
   }
 }
 
-// What stands in `if` and `then` is described where it is declared.
+// Conditions say which keys go together; what a key is stands where it is declared.
 void expect_descriptions(const Json& schema, const Json& document, const std::string& path) {
-  for (const auto& [key, value] : schema.items()) {
-    if (key == "if" || key == "then" || key == "examples") continue;
-    const Json properties = key == "properties" ? value : Json::object();
-    for (const auto& [name, property] : properties.items()) {
-      const std::string reference = property.value("$ref", "");
-      const Json& target = reference.empty() ? property : document.at(Json::json_pointer(reference.substr(1)));
-      EXPECT_TRUE(target.contains("description")) << path << "/" << name;
-    }
-    if (value.is_structured()) expect_descriptions(value, document, path + "/" + key);
+  if (schema.contains("$ref")) {
+    const Json& target = document.at(Json::json_pointer(schema.at("$ref").get<std::string>().substr(1)));
+    return expect_descriptions(target, document, path);
   }
+  const Json properties = schema.value("properties", Json::object());
+  for (const auto& [name, property] : properties.items()) {
+    const std::string reference = property.value("$ref", "");
+    const Json& target = reference.empty() ? property : document.at(Json::json_pointer(reference.substr(1)));
+    EXPECT_TRUE(target.contains("description")) << path << "/" << name;
+    expect_descriptions(target, document, path + "/" + name);
+  }
+  if (schema.contains("items")) expect_descriptions(schema.at("items"), document, path + "[]");
+  for (const Json& alternative : schema.value("anyOf", Json::array())) expect_descriptions(alternative, document, path);
 }
 
 TEST(spec_schema, describes_every_property) {
@@ -174,54 +191,68 @@ TEST(spec_schema, has_examples_that_are_valid) {
   for (const Json& example : schema.at("examples")) EXPECT_EQ(check(schema.dump(), example.dump()), "");
 }
 
-TEST(spec_schema, lists_the_patterns_of_the_table) {
-  const Json named = spec_schema().at("definitions").at("kernel").at("properties").at("pattern").at("enum");
-  std::vector<std::string> expected;
-  for (const Pattern* pattern : patterns()) expected.emplace_back(pattern->name);
-  EXPECT_EQ(named.get<std::vector<std::string>>(), expected);
+// The schema is the authority for what a description may say; the table, for what there is to plan.
+TEST(spec_schema, has_the_patterns_and_variants_of_the_table) {
+  std::vector<std::string> names;
+  for (const Pattern* pattern : patterns()) {
+    names.emplace_back(pattern->name);
+    std::vector<std::string> variants;
+    for (const Variant& variant : pattern->variants) variants.emplace_back(variant.name);
+    EXPECT_EQ(keys_of(pattern->name).variants, variants) << pattern->name;
+  }
+  EXPECT_EQ(pattern_names(), names);
 }
 
-TEST(spec_schema, lists_the_variants_of_the_table) {
-  std::map<std::string, std::vector<std::string>> named;
-  const Json schema = spec_schema();
-  for (const Json& rule : schema.at("definitions").at("kernel").at("allOf")) {
-    const auto pattern = rule.at("if").at("properties").at("pattern").at("const").get<std::string>();
-    named[pattern] = rule.at("then").at("properties").at("variant").at("enum").get<std::vector<std::string>>();
-  }
-  std::map<std::string, std::vector<std::string>> expected;
+TEST(spec_schema, has_the_keys_of_config_that_variants_use) {
+  std::set<std::string> used = {"timeout_ms"};
   for (const Pattern* pattern : patterns()) {
-    auto& variants = expected[std::string(pattern->name)];
-    variants.emplace_back("auto");
-    for (const Variant& variant : pattern->variants) variants.emplace_back(variant.name);
+    for (const Variant& variant : pattern->variants) used.insert(variant.keys.begin(), variant.keys.end());
   }
-  EXPECT_EQ(named, expected);
+  const std::vector<std::string> keys = config_keys();
+  EXPECT_EQ(used, std::set<std::string>(keys.begin(), keys.end()));
+}
+
+TEST(spec_schema, says_which_keys_a_pattern_takes) {
+  EXPECT_EQ(keys_of("all_reduce").extents, (std::vector<std::string>{"m", "n"}));
+  EXPECT_EQ(keys_of("matmul_all_reduce").extents, (std::vector<std::string>{"m", "n", "k"}));
+  EXPECT_EQ(keys_of("all_gather").shards, (std::vector<std::string>{"m", "n"}));
+  EXPECT_TRUE(keys_of("all_reduce").shards.empty());
+  for (const std::string& pattern : pattern_names()) {
+    const bool reduces = pattern == "all_reduce" || pattern == "reduce_scatter";
+    EXPECT_EQ(keys_of(pattern).takes_op, reduces) << pattern;
+    EXPECT_EQ(keys_of(pattern).takes_root, pattern == "broadcast") << pattern;
+    EXPECT_EQ(keys_of(pattern).takes_accumulate, reduces || pattern.find("matmul") != std::string::npos) << pattern;
+  }
+  EXPECT_THROW(keys_of("gossip"), std::out_of_range);
 }
 
 TEST(spec_schema, lists_the_dtypes_and_ops_that_have_names) {
-  const Json properties = spec_schema().at("definitions").at("kernel").at("properties");
-  for (const Json& name : properties.at("dtype").at("enum")) {
-    const auto dtype = dtype_from(name.get<std::string>());
-    ASSERT_TRUE(dtype) << name;
-    EXPECT_EQ(to_string(*dtype), name.get<std::string>());
-  }
-  for (const Json& name : properties.at("accumulate").at("enum")) EXPECT_TRUE(dtype_from(name.get<std::string>()));
-  for (const Json& name : properties.at("op").at("enum")) {
-    const auto op = op_from(name.get<std::string>());
-    ASSERT_TRUE(op) << name;
-    EXPECT_EQ(to_string(*op), name.get<std::string>());
-  }
-  EXPECT_EQ(properties.at("dtype").at("enum").size(), 5U);
-  EXPECT_EQ(properties.at("op").at("enum").size(), 4U);
+  const Json definitions = spec_schema().at("definitions");
+  std::vector<std::string> dtypes;
+  for (const Dtype dtype : iris::all_dtypes) dtypes.emplace_back(to_string(dtype));
+  EXPECT_EQ(definitions.at("dtype").at("enum").get<std::vector<std::string>>(), dtypes);
+  std::vector<std::string> ops;
+  for (const Op op : iris::all_ops) ops.emplace_back(to_string(op));
+  EXPECT_EQ(definitions.at("op_key").at("enum").get<std::vector<std::string>>(), ops);
+  for (const Json& name : definitions.at("accumulate_key").at("enum"))
+    EXPECT_TRUE(iris::dtype_from(name.get<std::string>()));
 }
 
 TEST(spec_schema, offers_every_key_of_config_to_tune) {
-  const Json properties = spec_schema().at("definitions").at("kernel").at("properties");
+  const Json definitions = spec_schema().at("definitions");
   const auto keys = [&](const char* of) {
     std::set<std::string> keys;
-    for (const auto& [key, value] : properties.at(of).at("properties").items()) keys.insert(key);
+    for (const auto& [key, value] : definitions.at(of).at("properties").items()) keys.insert(key);
     return keys;
   };
-  EXPECT_EQ(keys("config"), keys("tune"));
+  EXPECT_EQ(keys("config_key"), keys("tune_key"));
+}
+
+TEST(spec_schema, lets_defaults_have_every_key_of_a_kernel_but_its_name) {
+  const Json definitions = spec_schema().at("definitions");
+  Json of_kernel = definitions.at("kernel").at("properties");
+  of_kernel.erase("name");
+  EXPECT_EQ(definitions.at("defaults").at("properties"), of_kernel);
 }
 
 }  // namespace

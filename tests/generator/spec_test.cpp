@@ -9,8 +9,6 @@
 #include <map>
 #include <sstream>
 
-#include "irisgen/pattern.hpp"
-
 namespace irisgen {
 namespace {
 
@@ -58,53 +56,144 @@ TEST(spec, reads_every_key) {
   ASSERT_EQ(spec.kernels.size(), 1U);
   const KernelSpec& kernel = spec.kernels[0];
   EXPECT_EQ(kernel.name, "gradient_sum");
-  EXPECT_EQ(kernel.pattern, find_pattern("all_reduce"));
-  EXPECT_EQ(kernel.dtype, Dtype::bf16);
-  EXPECT_EQ(kernel.accumulate, Dtype::f64);
-  EXPECT_EQ(kernel.op, Op::max);
+  EXPECT_EQ(kernel.written_name, "gradient_sum");
+  EXPECT_EQ(kernel.problem.pattern, "all_reduce");
+  EXPECT_EQ(kernel.problem.dtype, Dtype::bf16);
+  EXPECT_EQ(kernel.problem.result, Dtype::bf16);
+  EXPECT_EQ(kernel.problem.accumulate, Dtype::f64);
+  EXPECT_EQ(kernel.problem.op, Op::max);
+  EXPECT_EQ(kernel.problem.root, std::nullopt);
   EXPECT_EQ(kernel.worlds, (std::vector<int>{2, 4, 8}));
-  EXPECT_TRUE(kernel.m.dynamic);
-  EXPECT_FALSE(kernel.n.dynamic);
-  EXPECT_EQ(kernel.n.value, 85002);
+  EXPECT_EQ(kernel.problem.world, 2);
+  EXPECT_TRUE(kernel.problem.extent("m").dynamic);
+  EXPECT_FALSE(kernel.problem.extent("n").dynamic);
+  EXPECT_EQ(kernel.problem.extent("n").value, 85002);
   EXPECT_EQ(kernel.variant, "two_shot");
-  EXPECT_EQ(kernel.config.blocks, 32);
-  EXPECT_EQ(kernel.config.threads, 512);
-  EXPECT_EQ(kernel.config.vector, 8);
-  EXPECT_EQ(kernel.config.timeout_ms, 100);
-  EXPECT_FALSE(kernel.config.chunk);
+  std::map<std::string, int> config;
+  for (const auto& [key, setting] : kernel.config) config[key] = setting.value;
+  EXPECT_EQ(config, (std::map<std::string, int>{{"blocks", 32}, {"threads", 512}, {"vector", 8}, {"timeout_ms", 100}}));
 }
 
 TEST(spec, keeps_places_for_errors_found_later) {
   const Spec spec = parse_spec("spec.yaml", gradient_sum);
   const KernelSpec& kernel = spec.kernels.at(0);
-  EXPECT_EQ(kernel.where, (Position{3, 5}));
-  EXPECT_EQ(kernel.dtype_where, (Position{5, 12}));
-  EXPECT_EQ(kernel.world_where, (Position{8, 12}));
-  EXPECT_EQ(kernel.shape_where, (Position{9, 12}));
-  EXPECT_EQ(kernel.m.where, (Position{9, 16}));
-  EXPECT_EQ(kernel.variant_where, (Position{10, 14}));
-  EXPECT_EQ(kernel.config.where, (Position{11, 13}));
+  EXPECT_EQ(kernel.where.kernel, (Position{3, 5}));
+  EXPECT_EQ(kernel.where.name, (Position{3, 11}));
+  EXPECT_EQ(kernel.where.world, (Position{8, 12}));
+  EXPECT_EQ(kernel.where.shape, (Position{9, 12}));
+  EXPECT_EQ(kernel.where.extents.at("m"), (Position{9, 16}));
+  EXPECT_EQ(kernel.where.variant, (Position{10, 14}));
+  EXPECT_EQ(kernel.where.config, (Position{11, 13}));
+  EXPECT_EQ(kernel.config.at("threads").where, (Position{11, 35}));
 }
 
-TEST(spec, fills_in_defaults) {
-  const auto kernel = [](const std::string& dtype) {
-    return parse_spec("s", "{irisgen: 1, kernels: [{name: k, pattern: broadcast, dtype: " + dtype +
+TEST(spec, fills_in_defaults_of_the_language) {
+  const auto kernel = [](const std::string& pattern, const std::string& dtype) {
+    return parse_spec("s", "{irisgen: 1, kernels: [{name: k, pattern: " + pattern + ", dtype: " + dtype +
                                ", world: 3, shape: {n: 0}}]}")
         .kernels.at(0);
   };
-  EXPECT_EQ(kernel("f16").accumulate, Dtype::f32);
-  EXPECT_EQ(kernel("bf16").accumulate, Dtype::f32);
-  EXPECT_EQ(kernel("f32").accumulate, Dtype::f32);
-  EXPECT_EQ(kernel("f64").accumulate, Dtype::f64);
-  EXPECT_EQ(kernel("i32").accumulate, Dtype::i32);
-  const KernelSpec one = kernel("f32");
-  EXPECT_EQ(one.op, Op::sum);
-  EXPECT_EQ(one.root, 0);
+  for (const Dtype dtype : iris::all_dtypes) {
+    const Problem problem = kernel("all_reduce", std::string(to_string(dtype))).problem;
+    EXPECT_EQ(problem.accumulate, iris::default_accumulate(dtype)) << to_string(dtype);
+    EXPECT_EQ(problem.result, dtype);
+    EXPECT_EQ(problem.op, Op::sum);
+    EXPECT_EQ(problem.root, std::nullopt);
+  }
+  const KernelSpec one = kernel("broadcast", "f32");
+  EXPECT_EQ(one.problem.op, std::nullopt);
+  EXPECT_EQ(one.problem.root, 0);
+  EXPECT_EQ(one.problem.shard, "");
   EXPECT_EQ(one.worlds, std::vector<int>{3});
-  EXPECT_EQ(one.m.value, 1);
-  EXPECT_FALSE(one.m.dynamic);
-  EXPECT_EQ(one.n.value, 0);
+  EXPECT_EQ(one.problem.extent("m"), iris::Extent{.value = 1});
+  EXPECT_EQ(one.problem.extent("n"), iris::Extent{.value = 0});
   EXPECT_EQ(one.variant, "auto");
+  EXPECT_EQ(kernel("all_gather", "f32").problem.shard, "m");
+}
+
+constexpr const char* with_defaults = R"(irisgen: 1
+defaults: {pattern: all_reduce, dtype: bf16, world: [2, 4], config: {threads: 256, timeout_ms: 50}}
+kernels:
+  - {name: a, shape: {n: 10}}
+  - {name: b, shape: {n: 20}, world: 8, config: {threads: 128}}
+  - {name: c, shape: {n: 30}, dtype: f32, op: max}
+)";
+
+TEST(defaults, fill_in_what_a_kernel_leaves_out) {
+  const Spec spec = parse_spec("s", with_defaults);
+  ASSERT_EQ(spec.kernels.size(), 3U);
+  EXPECT_EQ(spec.kernels[0].problem.pattern, "all_reduce");
+  EXPECT_EQ(spec.kernels[0].worlds, (std::vector<int>{2, 4}));
+  EXPECT_EQ(spec.kernels[1].worlds, std::vector<int>{8}) << "the kernel's own key wins";
+  EXPECT_EQ(spec.kernels[1].config.at("threads").value, 128);
+  EXPECT_EQ(spec.kernels[1].config.at("timeout_ms").value, 50) << "maps are joined key by key";
+  EXPECT_EQ(spec.kernels[2].problem.dtype, Dtype::f32);
+  EXPECT_EQ(spec.kernels[2].problem.op, Op::max);
+}
+
+TEST(defaults, are_held_to_the_rules_of_the_kernel_they_go_to) {
+  EXPECT_EQ(error_of("irisgen: 1\ndefaults: {op: max}\nkernels: [{name: a, pattern: broadcast, dtype: f32, world: 2, "
+                     "shape: {n: 1}}]\n"),
+            "broadcast takes no 'op'; remove it");
+  EXPECT_EQ(error_of("irisgen: 1\ndefaults: {name: a}\nkernels: []\n"),
+            "unknown key 'name' of defaults; one of: pattern, dtype, accumulate, op, root, shard, world, shape, "
+            "variant, config, tune, epilogue");
+  EXPECT_EQ(error_of("irisgen: 1\ndefaults: {dtype: f32}\nkernels: [{name: a, pattern: broadcast, shape: {n: 1}}]\n"),
+            "missing key 'world' of a kernel; add world: an integer from 1 to 16 or a list");
+}
+
+std::vector<std::string> names_of(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const KernelSpec& kernel : spec.kernels) names.push_back(kernel.name);
+  return names;
+}
+
+TEST(lists, make_one_kernel_of_each_dtype_and_shape) {
+  const Spec spec = parse_spec("s",
+                               "{irisgen: 1, kernels: [{name: sum, pattern: all_reduce, dtype: [f32, bf16], world: 2, "
+                               "shape: [{n: 8}, {m: 3, n: dynamic}]}]}");
+  EXPECT_EQ(names_of(spec),
+            (std::vector<std::string>{"sum_f32_n8", "sum_f32_m3_n_dynamic", "sum_bf16_n8", "sum_bf16_m3_n_dynamic"}));
+  for (const KernelSpec& kernel : spec.kernels) EXPECT_EQ(kernel.written_name, "sum");
+  EXPECT_EQ(spec.kernels[2].problem.dtype, Dtype::bf16);
+  EXPECT_EQ(spec.kernels[2].problem.accumulate, Dtype::f32);
+  EXPECT_TRUE(spec.kernels[3].problem.extent("n").dynamic);
+}
+
+TEST(lists, of_one_name_the_kernel_all_the_same) {
+  const Spec spec = parse_spec(
+      "s", "{irisgen: 1, kernels: [{name: sum, pattern: all_reduce, dtype: [f32], world: 2, shape: {n: 8}}]}");
+  EXPECT_EQ(names_of(spec), std::vector<std::string>{"sum_f32"});
+}
+
+TEST(lists, refuse_two_kernels_of_one_name) {
+  EXPECT_EQ(error_of("{irisgen: 1, kernels: [{name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: [{n: 8}, "
+                     "{n: 8}]}]}"),
+            "another kernel is named 'sum_n8' already; choose another name");
+  EXPECT_EQ(error_of("{irisgen: 1, kernels: [{name: sum, pattern: all_reduce, dtype: [f32, f32], world: 2, shape: {n: "
+                     "8}}]}"),
+            "dtype has f32 twice; remove one");
+}
+
+TEST(overrides, replace_the_world_of_every_kernel) {
+  const Spec spec = parse_spec("s", with_defaults, {.world = 5});
+  for (const KernelSpec& kernel : spec.kernels) EXPECT_EQ(kernel.worlds, std::vector<int>{5}) << kernel.name;
+}
+
+TEST(overrides, are_held_to_every_rule) {
+  const auto error = [](const std::string& more, int world) {
+    try {
+      parse_spec("s.yaml", spec_with("broadcast", "n: 8", more), {.world = world});
+      return std::string();
+    } catch (const SpecError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(error("", 16), "");
+  EXPECT_EQ(error("", 17), "--world: error: world must be an integer from 1 to 16, not 17");
+  EXPECT_NE(error(", root: 3", 3).find("root 3 is not a rank of a world of 3 (--world); ranks go from 0 to 2"),
+            std::string::npos)
+      << error(", root: 3", 3);
 }
 
 TEST(spec, finds_kernels_by_name) {
@@ -113,26 +202,78 @@ TEST(spec, finds_kernels_by_name) {
   EXPECT_EQ(spec.find("gradient"), nullptr);
 }
 
+std::string shape_for(const std::string& pattern, const std::string& length) {
+  std::string shape;
+  for (const std::string& extent : keys_of(pattern).extents) {
+    shape.append(shape.empty() ? "" : ", ").append(extent).append(": ").append(length);
+  }
+  return shape;
+}
+
 TEST(spec, accepts_every_pattern_with_its_extents) {
-  for (const Pattern* pattern : patterns()) {
-    const std::string shape = pattern->extents == "mnk" ? "m: 8, n: 8, k: 8" : "n: 8";
-    EXPECT_EQ(error_of(spec_with(std::string(pattern->name), shape)), "") << pattern->name;
-    EXPECT_NE(error_of(spec_with(std::string(pattern->name), "m: 8")), "") << pattern->name;
-    for (const Variant& variant : pattern->variants) {
-      const std::string more = ", variant: " + std::string(variant.name);
-      EXPECT_EQ(error_of(spec_with(std::string(pattern->name), shape, more)), "") << pattern->name << more;
+  for (const std::string& pattern : pattern_names()) {
+    const std::string shape = shape_for(pattern, "8");
+    EXPECT_EQ(error_of(spec_with(pattern, shape)), "") << pattern;
+    EXPECT_NE(error_of(spec_with(pattern, "m: 8")), "") << pattern;
+    EXPECT_EQ(error_of(spec_with(pattern, shape + ", k: 8")) == "", false) << pattern;
+    for (const std::string& variant : keys_of(pattern).variants) {
+      const std::string more = ", variant: " + variant;
+      EXPECT_EQ(error_of(spec_with(pattern, shape, more)), "") << pattern << more;
     }
   }
 }
 
-TEST(spec, takes_op_and_root_exactly_where_the_pattern_does) {
-  for (const Pattern* pattern : patterns()) {
-    const std::string name(pattern->name);
-    const std::string shape = pattern->extents == "mnk" ? "m: 8, n: 8, k: 8" : "n: 8";
-    EXPECT_EQ(error_of(spec_with(name, shape, ", op: sum")) == "", pattern->reduces) << name;
-    EXPECT_EQ(error_of(spec_with(name, shape, ", accumulate: f64")) == "", pattern->reduces) << name;
-    EXPECT_EQ(error_of(spec_with(name, shape, ", root: 3")) == "", pattern->rooted) << name;
+TEST(spec, takes_keys_exactly_where_the_pattern_does) {
+  for (const std::string& pattern : pattern_names()) {
+    const PatternKeys& keys = keys_of(pattern);
+    const auto accepts = [&](const std::string& more) {
+      return error_of(spec_with(pattern, shape_for(pattern, "8"), more)).empty();
+    };
+    EXPECT_EQ(accepts(", op: sum"), keys.takes_op) << pattern;
+    EXPECT_EQ(accepts(", accumulate: f64"), keys.takes_accumulate) << pattern;
+    EXPECT_EQ(accepts(", root: 3"), keys.takes_root) << pattern;
+    EXPECT_EQ(accepts(", shard: n"), !keys.shards.empty()) << pattern;
   }
+}
+
+TEST(check, takes_a_description_written_in_cpp) {
+  KernelSpec kernel;
+  kernel.name = "sum";
+  kernel.problem = {
+      .pattern = "all_reduce", .dtype = Dtype::bf16, .op = Op::max, .world = 4, .extents = {{"n", {.value = 8}}}};
+  const Spec spec = check(kernel);
+  ASSERT_EQ(spec.kernels.size(), 1U);
+  EXPECT_EQ(spec.kernels[0].worlds, std::vector<int>{4});
+  EXPECT_EQ(spec.kernels[0].problem.op, Op::max);
+  EXPECT_EQ(spec.kernels[0].problem.accumulate, Dtype::f32);
+  EXPECT_EQ(spec.kernels[0].problem.extents.size(), 2U) << "m was not filled in";
+}
+
+TEST(check, holds_it_to_every_rule) {
+  const auto error = [](auto change) {
+    KernelSpec kernel;
+    kernel.name = "sum";
+    kernel.problem = {.pattern = "all_reduce", .world = 4, .extents = {{"n", {.value = 8}}}};
+    change(kernel);
+    try {
+      check(kernel);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(error([](KernelSpec&) {}), "accepted");
+  const auto expect = [&](auto change, const std::string& words) {
+    EXPECT_NE(error(change).find(words), std::string::npos) << error(change);
+  };
+  expect([](KernelSpec& kernel) { kernel.name = "class"; }, "means something in C++ already");
+  expect([](KernelSpec& kernel) { kernel.problem.world = 17; }, "from 1 to 16");
+  expect([](KernelSpec& kernel) { kernel.problem.root = 0; }, "all_reduce takes no 'root'");
+  expect([](KernelSpec& kernel) { kernel.problem.extents = {}; }, "missing key 'n'");
+  expect([](KernelSpec& kernel) { kernel.problem.pattern = "all_reduec"; }, "did you mean 'all_reduce'?");
+  expect([](KernelSpec& kernel) { kernel.problem.result = Dtype::f64; }, "has a result of another type");
+  expect([](KernelSpec& kernel) { kernel.config["blokcs"] = {.value = 3}; }, "did you mean 'blocks'?");
+  expect([](KernelSpec& kernel) { kernel.problem.accumulate = Dtype::i32; }, "does not accumulate in i32");
 }
 
 TEST(spec, pairs_each_dtype_with_the_types_it_accumulates_in) {
@@ -179,9 +320,8 @@ TEST(spec, canonical_json_does_not_depend_on_how_the_spec_is_written) {
 }
 
 TEST(spec, canonical_json_is_an_entry_of_kernels) {
-  for (const Pattern* pattern : patterns()) {
-    const std::string shape = pattern->extents == "mnk" ? "m: 8, n: 8, k: dynamic" : "n: 8";
-    const Spec spec = parse_spec("s", spec_with(std::string(pattern->name), shape));
+  for (const std::string& pattern : pattern_names()) {
+    const Spec spec = parse_spec("s", spec_with(pattern, shape_for(pattern, "dynamic")));
     const std::string json = canonical_json(spec.kernels.at(0), 4);
     const Spec again = parse_spec("again", R"({"irisgen": 1, "kernels": [)" + json + "]}");
     EXPECT_EQ(canonical_json(again.kernels.at(0), 4), json);

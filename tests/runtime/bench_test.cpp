@@ -4,22 +4,28 @@
 
 #include <stdexcept>
 
+#include "irisgen/pattern.hpp"
+
 namespace iris {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-using irisgen::Dtype;
 using irisgen::find_pattern;
 using irisgen::KernelSpec;
 
-KernelSpec kernel_of(std::string_view pattern, Dtype dtype) {
+KernelSpec kernel_of(const std::string& pattern, Dtype dtype) {
   KernelSpec kernel;
   kernel.name = "measured";
-  kernel.pattern = find_pattern(pattern);
-  kernel.dtype = dtype;
-  kernel.m.value = 3;
-  kernel.n.dynamic = true;
-  return kernel;
+  kernel.problem = {.pattern = pattern, .dtype = dtype, .world = 8};
+  for (const std::string& extent : irisgen::keys_of(pattern).extents) {
+    kernel.problem.extents.push_back({extent, extent == "m" ? Extent{.value = 3} : Extent{.dynamic = true}});
+  }
+  return irisgen::check(kernel).kernels.at(0);
+}
+
+std::int64_t length(const KernelSpec& kernel, const char* extent) {
+  EXPECT_FALSE(kernel.problem.extent(extent).dynamic);
+  return kernel.problem.extent(extent).value;
 }
 
 TEST(BenchSizes, RangeStepsByFourUnlessAFactorIsGiven) {
@@ -56,51 +62,53 @@ TEST(BenchSizes, WrongTextIsASentenceWithTheText) {
 TEST(BenchSizes, SizeIsTheBufferOfAllReduceAndBroadcast) {
   for (const char* pattern : {"all_reduce", "broadcast"}) {
     const KernelSpec sized = at_size(kernel_of(pattern, Dtype::f32), 8, 4096);
-    EXPECT_EQ(sized.m.value, 1);
-    EXPECT_EQ(sized.n.value, 1024) << pattern;
-    EXPECT_FALSE(sized.n.dynamic);
-    EXPECT_EQ(size_of(sized, 8, {.m = 1, .n = 1024}), 4096) << pattern;
+    EXPECT_EQ(length(sized, "m"), 1);
+    EXPECT_EQ(length(sized, "n"), 1024) << pattern;
+    EXPECT_EQ(irisgen::bus_size(sized.problem), 4096) << pattern;
   }
 }
 
-TEST(BenchSizes, SizeIsAllRanksTogetherWhereABufferHoldsAPartForEach) {
+TEST(BenchSizes, SizeIsAllRanksTogetherWhereABufferHoldsAShardForEach) {
   for (const char* pattern : {"all_gather", "reduce_scatter", "all_to_all"}) {
     const KernelSpec sized = at_size(kernel_of(pattern, Dtype::bf16), 8, 4096);
-    EXPECT_EQ(sized.n.value, 256) << pattern;
-    EXPECT_EQ(size_of(sized, 8, {.m = 1, .n = 256}), 4096) << pattern;
+    EXPECT_EQ(length(sized, "n"), 256) << pattern;
+    EXPECT_EQ(irisgen::bus_size(sized.problem), 4096) << pattern;
   }
 }
 
 TEST(BenchSizes, SizeBelowOneElementIsOneElement) {
-  EXPECT_EQ(at_size(kernel_of("all_gather", Dtype::f64), 8, 1).n.value, 1);
+  EXPECT_EQ(length(at_size(kernel_of("all_gather", Dtype::f64), 8, 1), "n"), 1);
 }
 
-TEST(BenchSizes, FusedKernelHasNoSingleSize) {
+TEST(BenchSizes, KernelWithAMatmulHasNoSingleSize) {
   EXPECT_THROW(at_size(kernel_of("all_gather_matmul", Dtype::f32), 8, 4096), std::invalid_argument);
 }
 
 TEST(BenchBandwidth, BusFactorIsThatOfNcclTests) {
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("all_reduce"), 8), 1.75);
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("all_gather"), 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("reduce_scatter"), 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("all_to_all"), 2), 0.5);
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("broadcast"), 8), 1);
-  EXPECT_DOUBLE_EQ(bus_factor(*find_pattern("matmul_reduce_scatter"), 8), 0);
+  const auto bus_factor = [](const char* pattern, double world) {
+    return find_pattern(pattern)->bus->bus_over_algorithm(world);
+  };
+  EXPECT_DOUBLE_EQ(bus_factor("all_reduce", 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor("all_gather", 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor("reduce_scatter", 4), 0.75);
+  EXPECT_DOUBLE_EQ(bus_factor("all_to_all", 2), 0.5);
+  EXPECT_DOUBLE_EQ(bus_factor("broadcast", 8), 1);
+  EXPECT_EQ(find_pattern("matmul_reduce_scatter")->bus, nullptr);
 }
 
-TEST(BenchKernel, HostTargetIsRefused) {
+TEST(BenchOperation, HostTargetIsRefused) {
   const KernelSpec kernel = kernel_of("all_reduce", Dtype::f32);
   try {
-    bench_kernel(kernel, 2, *irisgen::find_target("host"), {.sizes = {4096}});
+    bench_operation(kernel, 2, *irisgen::find_target("host"), {.sizes = {4096}});
     FAIL() << "the CPU engine must not be measured";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("host"), std::string::npos) << error.what();
   }
 }
 
-TEST(BenchKernel, DynamicShapeWithoutSizesIsRefused) {
+TEST(BenchOperation, DynamicShapeWithoutSizesIsRefused) {
   const KernelSpec kernel = kernel_of("all_reduce", Dtype::f32);
-  EXPECT_THROW(bench_kernel(kernel, 2, *irisgen::find_target("sm_90a")), std::invalid_argument);
+  EXPECT_THROW(bench_operation(kernel, 2, *irisgen::find_target("sm_90a")), std::invalid_argument);
 }
 
 }  // namespace

@@ -254,33 +254,33 @@ TEST_F(CacheTest, is_not_held_up_by_a_process_that_died_while_it_compiled) {
   EXPECT_EQ(builds, 1);
 }
 
-TEST_F(CacheTest, recalls_an_entry_while_the_compiler_s_files_are_the_same) {
+TEST_F(CacheTest, finds_an_entry_again_while_the_compiler_s_files_are_the_same) {
   Cache cache(folder / "cache");
   get(cache);
   const fs::path library = folder / "library.so";
   fs::copy_file("/proc/self/exe", library);
-  EXPECT_FALSE(cache.recall("short"));
+  EXPECT_FALSE(cache.lookup("short"));
   cache.remember("short", "key", {library.string()});
-  const auto recalled = cache.recall("short");
-  ASSERT_TRUE(recalled);
-  EXPECT_TRUE(recalled->from_cache);
-  EXPECT_EQ(recalled->bytes, make_code().bytes);
+  const auto found = cache.lookup("short");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->from_cache);
+  EXPECT_EQ(found->bytes, make_code().bytes);
   fs::remove(library);
-  EXPECT_FALSE(cache.recall("short"));
+  EXPECT_FALSE(cache.lookup("short"));
 }
 
-TEST_F(CacheTest, recalls_nothing_that_was_cleared_or_damaged) {
+TEST_F(CacheTest, finds_nothing_again_that_was_cleared_or_damaged) {
   Cache cache(folder);
   get(cache);
   cache.remember("short", "key", {"/proc/self/exe"});
-  ASSERT_TRUE(cache.recall("short"));
+  ASSERT_TRUE(cache.lookup("short"));
   for (const char* text : {"", "[]", "{}", "{\"key\": \"key\"}", "{\"key\": 1, \"files\": {}}"}) {
-    std::ofstream(folder / "recalls" / "short") << text;
-    EXPECT_FALSE(cache.recall("short")) << text;
+    std::ofstream(folder / "lookups" / "short") << text;
+    EXPECT_FALSE(cache.lookup("short")) << text;
   }
   cache.remember("short", "key", {"/proc/self/exe"});
   cache.clear();
-  EXPECT_FALSE(cache.recall("short"));
+  EXPECT_FALSE(cache.lookup("short"));
 }
 
 TEST_F(CacheTest, remembers_nothing_of_a_file_without_a_build_id) {
@@ -288,9 +288,9 @@ TEST_F(CacheTest, remembers_nothing_of_a_file_without_a_build_id) {
   get(cache);
   std::ofstream(folder / "text") << "no ELF file";
   cache.remember("short", "key", {(folder / "text").string()});
-  EXPECT_FALSE(cache.recall("short"));
+  EXPECT_FALSE(cache.lookup("short"));
   cache.remember("short", "key", {});
-  EXPECT_FALSE(cache.recall("short"));
+  EXPECT_FALSE(cache.lookup("short"));
 }
 
 TEST_F(CacheTest, lists_the_last_used_first_and_clears) {

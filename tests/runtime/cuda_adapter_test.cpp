@@ -99,8 +99,11 @@ TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
 TEST_F(CudaAdapter, EventsMeasure) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   Device& device = *group.devices[0];
-  void* const start = device.record_event(nullptr);
-  void* const stop = device.record_event(nullptr);
+  const Event start = device.create_event();
+  const Event stop = device.create_event();
+  device.record(start, nullptr);
+  device.record(stop, nullptr);
+  device.wait(start, nullptr);
   EXPECT_DOUBLE_EQ(device.milliseconds(start, stop), 2.5);
   device.destroy_event(start);
   device.destroy_event(stop);

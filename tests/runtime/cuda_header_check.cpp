@@ -44,6 +44,7 @@ static_assert(call_compatible<decltype(Driver::cuMemsetD8Async), decltype(&::cuM
 static_assert(call_compatible<decltype(Driver::cuStreamCreate), decltype(&::cuStreamCreate)>);
 static_assert(call_compatible<decltype(Driver::cuStreamDestroy_v2), decltype(&::cuStreamDestroy_v2)>);
 static_assert(call_compatible<decltype(Driver::cuStreamSynchronize), decltype(&::cuStreamSynchronize)>);
+static_assert(call_compatible<decltype(Driver::cuStreamWaitEvent), decltype(&::cuStreamWaitEvent)>);
 static_assert(call_compatible<decltype(Driver::cuEventCreate), decltype(&::cuEventCreate)>);
 static_assert(call_compatible<decltype(Driver::cuEventRecord), decltype(&::cuEventRecord)>);
 static_assert(call_compatible<decltype(Driver::cuEventSynchronize), decltype(&::cuEventSynchronize)>);

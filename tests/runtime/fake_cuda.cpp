@@ -141,6 +141,9 @@ int cuStreamDestroy_v2(void*) {
 int cuStreamSynchronize(void*) {
   return with_context();
 }
+int cuStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  return stream && event && flags == 0 ? with_context() : invalid_value;
+}
 int cuEventCreate(void** event, unsigned) {
   return make_handle(event);
 }

@@ -126,6 +126,11 @@ int hipStreamDestroy(void* stream) {
 int hipStreamSynchronize(void*) {
   return ok;
 }
+int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
+  if (flags != 0) return 1;
+  state().waits.emplace_back(stream, event);
+  return ok;
+}
 int hipEventCreateWithFlags(void** event, unsigned) {
   return make_handle(event, state().live_events);
 }

@@ -28,6 +28,7 @@ struct FakeHip {
   int live_streams = 0;
   int live_modules = 0;
   int live_events = 0;
+  std::vector<std::pair<void*, void*>> waits;  ///< (stream, event)
 };
 
 extern "C" FakeHip* fake_hip_state();

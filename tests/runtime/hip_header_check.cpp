@@ -38,6 +38,7 @@ static_assert(call_compatible<decltype(Functions::hipMemsetAsync), decltype(&::h
 static_assert(call_compatible<decltype(Functions::hipStreamCreateWithFlags), decltype(&::hipStreamCreateWithFlags)>);
 static_assert(call_compatible<decltype(Functions::hipStreamDestroy), decltype(&::hipStreamDestroy)>);
 static_assert(call_compatible<decltype(Functions::hipStreamSynchronize), decltype(&::hipStreamSynchronize)>);
+static_assert(call_compatible<decltype(Functions::hipStreamWaitEvent), decltype(&::hipStreamWaitEvent)>);
 static_assert(call_compatible<decltype(Functions::hipEventCreateWithFlags), decltype(&::hipEventCreateWithFlags)>);
 static_assert(call_compatible<decltype(Functions::hipEventRecord), decltype(&::hipEventRecord)>);
 static_assert(call_compatible<decltype(Functions::hipEventSynchronize), decltype(&::hipEventSynchronize)>);

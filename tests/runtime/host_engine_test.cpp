@@ -17,13 +17,13 @@ namespace iris {
 namespace {
 
 using test::error_of;
-using test::host_kernel;
+using test::host_operation;
 
 /// The output that a kernel of 2 · 32 threads leaves on each rank, for input[i] = 1000 · rank + i · i.
 std::vector<std::vector<int>> outputs_of(const std::string& symbol, int world_size, std::int64_t n,
                                          std::uint64_t seed = 0, int launches = 1) {
   World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
-  const BuiltKernel built = host_kernel(symbol, world_size);
+  const BuiltOperation built = host_operation(symbol, world_size);
   std::vector<std::vector<int>> outputs(static_cast<std::size_t>(world_size));
   world.run([&](Context& context) {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(int);
@@ -33,9 +33,9 @@ std::vector<std::vector<int>> outputs_of(const std::string& symbol, int world_si
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1000 * context.rank() + static_cast<int>(i * i);
     context.device().copy(input, values.data(), bytes);
     context.device().fill(output, 0xa5, bytes);
-    Kernel kernel(context, built, {.m = {}, .n = n, .k = {}});
+    Operation operation(context, built, {{"n", n}});
     const std::array<void*, 2> buffers{input, output};
-    for (int launch = 0; launch < launches; ++launch) kernel.launch(buffers, {.m = {}, .n = n, .k = {}});
+    for (int launch = 0; launch < launches; ++launch) operation.launch(buffers, {{"n", n}});
     context.synchronize();
     context.device().copy(values.data(), output, bytes);
     outputs[static_cast<std::size_t>(context.rank())] = values;
@@ -97,7 +97,7 @@ TEST(HostEngine, NamesWhoWaitsForWhomInADeadlock) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_NE(failure.find("deadlock: no thread of any kernel can go on"), std::string::npos) << failure;
   EXPECT_NE(failure.find("missing_signal, rank 0, blocks 0-1: waits for rank 1 to deliver its contribution; expected "
-                         "step 1, saw 0"),
+                         "step 0 of launch 1, saw no launch"),
             std::string::npos)
       << failure;
   EXPECT_NE(failure.find("missing_signal, rank 2, blocks 0-1: waits for rank 1"), std::string::npos) << failure;
@@ -108,7 +108,8 @@ TEST(HostEngine, SaysWhichStepWasSeenAndWhichAwaited) {
   const std::string failure = failure_of("wrong_step");
   for (int rank = 0; rank < 3; ++rank) {
     const std::string line = "wrong_step, rank " + std::to_string(rank) + ", blocks 0-1: waits for rank " +
-                             std::to_string((rank + 2) % 3) + " to send the next piece; expected step 2, saw 1";
+                             std::to_string((rank + 2) % 3) +
+                             " to send the next step; expected step 2 of launch 1, saw step 1 of launch 1";
     EXPECT_NE(failure.find(line), std::string::npos) << failure;
   }
 }
@@ -132,15 +133,15 @@ TEST(HostEngine, ReportsPollingThatNobodyCanSatisfy) {
 
 TEST(HostEngine, SaysWhatTheMissingRankDoesInstead) {
   World world({.size = 3, .heap_bytes = 1 << 20});
-  const BuiltKernel built = host_kernel("sum_of_three", 3);
+  const BuiltOperation built = host_operation("sum_of_three", 3);
   const std::string failure = error_of([&] {
     world.run([&](Context& context) {
       void* input = context.allocate(256);
       void* output = context.allocate(256);
-      Kernel kernel(context, built, {.m = {}, .n = 64, .k = {}});
+      Operation operation(context, built, {{"n", 64}});
       if (context.rank() == 2) return;
       const std::array<void*, 2> buffers{input, output};
-      kernel.launch(buffers, {.m = {}, .n = 64, .k = {}});
+      operation.launch(buffers, {{"n", 64}});
       context.synchronize();
     });
   });
@@ -152,8 +153,8 @@ TEST(HostEngine, SaysWhatTheMissingRankDoesInstead) {
 TEST(HostEngine, WorksAgainAfterADeadlock) {
   World world({.size = 3, .heap_bytes = 1 << 20});
   for (int round = 0; round < 3; ++round) {
-    const BuiltKernel broken = host_kernel("missing_signal", 3);
-    const BuiltKernel sound = host_kernel("sum_of_three", 3);
+    const BuiltOperation broken = host_operation("missing_signal", 3);
+    const BuiltOperation sound = host_operation("sum_of_three", 3);
     std::vector<std::string> failures(3);
     std::vector<int> sums(3);
     world.run([&](Context& context) {
@@ -162,11 +163,11 @@ TEST(HostEngine, WorksAgainAfterADeadlock) {
       void* output = context.allocate(256);
       const std::array<void*, 2> buffers{input, output};
       {
-        Kernel kernel(context, broken, {.m = {}, .n = 64, .k = {}});
-        kernel.launch(buffers, {.m = {}, .n = 64, .k = {}});
+        Operation operation(context, broken, {{"n", 64}});
+        operation.launch(buffers, {{"n", 64}});
         failures[rank] = error_of([&] { context.synchronize(); });
         if (context.rank() == 1) return context.free(output), context.free(input), context.barrier();
-        const std::string again = error_of([&] { kernel.launch(buffers, {.m = {}, .n = 64, .k = {}}); });
+        const std::string again = error_of([&] { operation.launch(buffers, {{"n", 64}}); });
         EXPECT_NE(again.find("cannot be launched again"), std::string::npos) << again;
       }
       context.free(output);
@@ -180,9 +181,9 @@ TEST(HostEngine, WorksAgainAfterADeadlock) {
       void* input = context.allocate(4);
       void* output = context.allocate(4);
       context.device().copy(input, &mine, 4);
-      Kernel kernel(context, sound, {.m = {}, .n = 1, .k = {}});
+      Operation operation(context, sound, {{"n", 1}});
       const std::array<void*, 2> buffers{input, output};
-      kernel.launch(buffers, {.m = {}, .n = 1, .k = {}});
+      operation.launch(buffers, {{"n", 1}});
       context.device().copy(&sums[static_cast<std::size_t>(context.rank())], output, 4);
       context.free(output);
       context.free(input);
@@ -193,18 +194,20 @@ TEST(HostEngine, WorksAgainAfterADeadlock) {
 
 TEST(HostEngine, TimesAndOrdersWorkInStreams) {
   World world({.size = 1, .heap_bytes = 1 << 20});
-  const BuiltKernel built = host_kernel("add_index", 1);
+  const BuiltOperation built = host_operation("add_index", 1);
   world.run([&](Context& context) {
     Device& device = context.device();
     void* a = context.allocate(4096);
     void* b = context.allocate(4096);
     Stream stream = device.create_stream();
     device.fill(a, 0, 4096, stream);
-    Kernel kernel(context, built, {.m = {}, .n = 1024, .k = {}});
-    void* start = device.record_event(stream);
-    kernel.launch(std::array{a, b}, {.m = {}, .n = 1024, .k = {}}, stream);
-    kernel.launch(std::array{b, a}, {.m = {}, .n = 1024, .k = {}}, stream);
-    void* stop = device.record_event(stream);
+    Operation operation(context, built, {{"n", 1024}});
+    const Event start = device.create_event();
+    const Event stop = device.create_event();
+    device.record(start, stream);
+    operation.launch(std::array{a, b}, {{"n", 1024}}, stream);
+    operation.launch(std::array{b, a}, {{"n", 1024}}, stream);
+    device.record(stop, stream);
     EXPECT_GT(device.milliseconds(start, stop), 0.0);
     std::vector<int> values(1024);
     device.copy(values.data(), a, 4096, stream);
@@ -216,20 +219,54 @@ TEST(HostEngine, TimesAndOrdersWorkInStreams) {
   });
 }
 
+/// A stream's copy waits for what another stream was given before, whatever the order in which the engine runs them.
+TEST(HostEngine, CopiesAndWaitsInTheOrderOfStreams) {
+  const BuiltOperation built = host_operation("add_index", 2);
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    World world({.size = 2, .heap_bytes = 1 << 20, .seed = seed});
+    world.run([&](Context& context) {
+      Device& device = context.device();
+      void* a = context.allocate(4096);
+      void* b = context.allocate(4096);
+      void* c = context.allocate(4096);
+      device.fill(a, 0, 4096);
+      context.barrier();
+      Operation operation(context, built, {{"n", 1024}});
+      const Stream first = device.create_stream();
+      const Stream second = device.create_stream();
+      const Event made = device.create_event();
+      operation.launch(std::array{a, b}, {{"n", 1024}}, first);
+      device.record(made, first);
+      operation.launch(std::array{b, a}, {{"n", 1024}}, first);  // after the recording: the other need not wait for it
+      device.wait(made, second);
+      device.enqueue_copy(context.on_rank(c, 1 - context.rank()), b, 4096, second);
+      context.synchronize(second);
+      context.synchronize(first);
+      context.barrier();
+      std::vector<int> values(1024);
+      device.copy(values.data(), c, 4096);
+      for (int i = 0; i < 1024; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], i);
+      device.destroy_event(made);
+      device.destroy_stream(second);
+      device.destroy_stream(first);
+    });
+  }
+}
+
 TEST(HostEngine, RefusesCodeThatIsNoLibrary) {
   World world({.size = 1, .heap_bytes = 1 << 20});
-  BuiltKernel built = host_kernel("add_index", 1);
-  built.code.bytes.resize(100);
-  const std::string failure = error_of(
-      [&] { world.run([&](Context& context) { const Kernel kernel(context, built, {.m = {}, .n = 1, .k = {}}); }); });
+  BuiltOperation built = host_operation("add_index", 1);
+  built.code[0].bytes.resize(100);
+  const std::string failure =
+      error_of([&] { world.run([&](Context& context) { const Operation operation(context, built, {{"n", 1}}); }); });
   EXPECT_NE(failure.find("cannot load the kernel's code object for host"), std::string::npos) << failure;
 }
 
 TEST(HostEngine, NamesAnEntryThatIsNotThere) {
   World world({.size = 1, .heap_bytes = 1 << 20});
-  const BuiltKernel built = host_kernel("no_such_kernel", 1);
-  const std::string failure = error_of(
-      [&] { world.run([&](Context& context) { const Kernel kernel(context, built, {.m = {}, .n = 1, .k = {}}); }); });
+  const BuiltOperation built = host_operation("no_such_kernel", 1);
+  const std::string failure =
+      error_of([&] { world.run([&](Context& context) { const Operation operation(context, built, {{"n", 1}}); }); });
   EXPECT_NE(failure.find("no entry 'no_such_kernel_host'"), std::string::npos) << failure;
 }
 

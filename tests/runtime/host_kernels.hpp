@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <iris/device/abi.hpp>
-#include "iris/kernel.hpp"
+#include "iris/device/abi.hpp"
+#include "iris/operation.hpp"
 
 namespace iris::test {
 
@@ -23,40 +23,33 @@ inline std::vector<std::byte> host_kernel_library() {
   return bytes;
 }
 
-/// One of the kernels of host_kernels.cpp: two blocks of 32 threads, i32 input and output of n elements, n dynamic.
-inline BuiltKernel host_kernel(const std::string& symbol, int world) {
-  using irisgen::Access;
-  using irisgen::Dtype;
-  BuiltKernel built;
-  built.manifest.abi = device::abi_version;
-  built.manifest.name = symbol;
-  built.manifest.symbol = symbol;
-  built.manifest.target = "host";
-  built.manifest.pattern = "all_reduce";
-  built.manifest.variant = "by_hand";
-  built.manifest.dtype = Dtype::i32;
-  built.manifest.accumulate = Dtype::i32;
-  built.manifest.world = world;
-  built.manifest.blocks = 2;
-  built.manifest.threads = 32;
-  built.manifest.timeout_ms = 10'000;
-  built.manifest.flags = 64;
-  built.manifest.n.dynamic = true;
-  built.manifest.arguments = {{.name = "input",
-                               .access = Access::read,
-                               .dtype = Dtype::i32,
-                               .shape = {{'m'}, {'n'}},
-                               .symmetric = true,
-                               .alignment = 4},
-                              {.name = "output",
-                               .access = Access::write,
-                               .dtype = Dtype::i32,
-                               .shape = {{'m'}, {'n'}},
-                               .symmetric = true,
-                               .alignment = 4}};
-  built.code.target = "host";
-  built.code.compiler = "the tests' own";
-  built.code.bytes = host_kernel_library();
+/// One of the kernels of host_kernels.cpp: two blocks of 32 threads, i32 input and output of n elements, n dynamic. The
+/// manifest says that it is an all_reduce.
+inline BuiltOperation host_operation(const std::string& symbol, int world) {
+  BuiltOperation built;
+  Manifest& manifest = built.manifest;
+  manifest.abi = device::abi_version;
+  manifest.name = symbol;
+  manifest.target = "host";
+  manifest.variant = "by_hand";
+  manifest.problem = {.pattern = "all_reduce",
+                      .dtype = Dtype::i32,
+                      .op = Op::sum,
+                      .world = world,
+                      .extents = {{"m", {.value = 1}}, {"n", {.dynamic = true}}}};
+  manifest.timeout_ms = 10'000;
+  const auto buffer = [](const char* name, Access access) {
+    return Argument{.name = name,
+                    .access = access,
+                    .dtype = Dtype::i32,
+                    .shape = {{"m"}, {"n"}},
+                    .symmetric = true,
+                    .alignment = 4};
+  };
+  manifest.arguments = {buffer("input", Access::read), buffer("output", Access::write)};
+  manifest.kernels = {{.symbol = symbol, .source_hash = {}, .blocks = 2, .threads = 32, .flags = 64}};
+  manifest.schedules = {{.up_to = every_size, .steps = {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}}};
+  built.code = {{.target = "host", .compiler = "the tests' own", .bytes = host_kernel_library(), .resources = {}}};
   return built;
 }
 

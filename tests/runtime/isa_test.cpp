@@ -13,17 +13,14 @@
 #include <vector>
 
 #include "iris/jit.hpp"
-#include "kernel_samples.hpp"
+#include "samples.hpp"
 #include "tests/runtime/compiler_samples.hpp"
 
 namespace iris {
 namespace {
 
 namespace fs = std::filesystem;
-using irisgen::Extents;
-using irisgen::Pattern;
-using test::is_fused;
-using test::Sample;
+using test::Algorithm;
 
 /// Instructions in the order of the code, each with its operands: `global_store_dword v[6:7], v8, off sc0 sc1`.
 using Instructions = std::vector<std::string>;
@@ -66,17 +63,17 @@ std::size_t count(const Instructions& instructions, const std::string& expressio
 /// How a target spells what system scope takes (AMDGPU backend guide, memory models of gfx90a and gfx942).
 struct Spelling {
   std::string write_back;  ///< before a release: the L2 cache's dirty lines go to memory
-  std::string store;       ///< of one dword, seen by other GPUs
-  std::string load;        ///< of one dword, past the caches
+  std::string store;       ///< of a flag, seen by other GPUs
+  std::string load;        ///< of a flag, past the caches
   std::string invalidate;  ///< after an acquire
 };
 
 Spelling spelling_of(const std::string& target) {
   // On gfx90a a plain store writes through to where the write-back puts the data, so it carries no flag of its own.
   if (target == "gfx90a") {
-    return {"^buffer_wbl2$", "^global_store_dword ", "^global_load_dword .* glc$", "^buffer_invl2$"};
+    return {"^buffer_wbl2$", "^global_store_dword(x2)? ", "^global_load_dwordx2 .* glc$", "^buffer_invl2$"};
   }
-  return {"^buffer_wbl2 sc0 sc1$", "^global_store_dword .* sc0 sc1$", "^global_load_dword .* sc0 sc1$",
+  return {"^buffer_wbl2 sc0 sc1$", "^global_store_dword(x2)? .* sc0 sc1$", "^global_load_dwordx2 .* sc0 sc1$",
           "^buffer_inv sc0 sc1$"};
 }
 
@@ -102,23 +99,19 @@ std::size_t count_releases(const Instructions& instructions, const Spelling& spe
 }
 
 struct Case {
-  const Pattern* pattern;
-  std::string variant;
+  Algorithm algorithm;
   const char* compiler;
+
+  std::string name() const { return algorithm.name() + "_" + compiler; }
+  friend std::ostream& operator<<(std::ostream& out, const Case& that) { return out << that.name(); }
 };
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const Pattern* pattern : irisgen::patterns()) {
-    for (const irisgen::Variant& variant : pattern->variants) {
-      for (const char* compiler : {"clang", "hiprtc"}) all.push_back({pattern, std::string(variant.name), compiler});
-    }
+  for (const Algorithm& algorithm : test::every_algorithm()) {
+    for (const char* compiler : {"clang", "hiprtc"}) all.push_back({algorithm, compiler});
   }
   return all;
-}
-
-std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return std::string(info.param.pattern->name) + "_" + info.param.variant + "_" + info.param.compiler;
 }
 
 class Isa : public testing::TestWithParam<Case> {
@@ -138,11 +131,11 @@ class Isa : public testing::TestWithParam<Case> {
   }
 
   /// Sizes that every vector divides.
-  Instructions instructions_of(const std::string& target, const char* dtype) const {
-    const auto& [pattern, variant, compiler] = GetParam();
-    const Extents even = is_fused(*pattern) ? Extents{384, 128, 64} : Extents{4, 4096, 1};
-    const Sample sample{.pattern = pattern, .variant = variant, .world = 3, .dtype = dtype, .shape = even};
-    return disassemble(compiler_->compile(make_request(test::plan_of(sample, target))));
+  irisgen::Plan plan(const std::string& target, const char* dtype) const {
+    const Algorithm& algorithm = GetParam().algorithm;
+    const Extents even =
+        test::is_matmul(algorithm) ? Extents{{"m", 384}, {"n", 128}, {"k", 64}} : Extents{{"m", 4}, {"n", 4096}};
+    return test::plan_of({.algorithm = algorithm, .world = 3, .dtype = dtype, .extents = even}, target);
   }
 
   const Compiler* compiler_ = nullptr;
@@ -154,31 +147,41 @@ std::size_t faults(const Instructions& instructions) {
   return count(instructions, "^global_atomic_swap ");
 }
 
+/// A rank's own product is stored as its threads hold it, four elements of a row at a time; all else moves 16 bytes.
+void expect_wide_accesses(const Instructions& code, bool is_local) {
+  EXPECT_GT(count(code, "^global_load_dwordx4 "), 0u);
+  EXPECT_GT(count(code, is_local ? "^global_store_dwordx[24] " : "^global_store_dwordx4 "), faults(code));
+}
+
+void expect_signals_of_system_scope(const Instructions& code, const std::string& target) {
+  const Spelling spelling = spelling_of(target);
+  ASSERT_GT(faults(code), 0u);
+  EXPECT_GT(count_releases(code, spelling), faults(code));
+  EXPECT_GT(count(code, spelling.load), 0u);
+  EXPECT_GE(count(code, spelling.invalidate), count(code, spelling.load));
+}
+
 TEST_P(Isa, HasTheInstructionsThatMatter) {
   ASSERT_FALSE(targets().empty());
   for (const std::string& target : targets()) {
     for (const char* dtype : {"f32", "bf16"}) {
-      SCOPED_TRACE(target + " " + dtype);
-      const Instructions code = instructions_of(target, dtype);
-      ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
-
-      EXPECT_GT(count(code, "^global_load_dwordx4 "), 0u);
-      EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
-
-      const Spelling spelling = spelling_of(target);
-      ASSERT_GT(faults(code), 0u);
-      EXPECT_GT(count_releases(code, spelling), faults(code));
-      EXPECT_GT(count(code, spelling.load), 0u);
-      EXPECT_GE(count(code, spelling.invalidate), count(code, spelling.load));
-
-      EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
-      EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);
-      EXPECT_EQ(count(code, "^s_swappc"), 0u);
+      const irisgen::Plan plan = this->plan(target, dtype);
+      const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        SCOPED_TRACE(target + " " + plan.kernels[i].symbol);
+        const Instructions code = disassemble(compiler_->compile(requests[i]));
+        ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
+        if (!plan.kernels[i].arguments.empty()) expect_wide_accesses(code, !plan.kernels[i].waits);
+        if (plan.kernels[i].waits) expect_signals_of_system_scope(code, target);
+        EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
+        EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);
+        EXPECT_EQ(count(code, "^s_swappc"), 0u);
+      }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Isa, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, Isa, testing::ValuesIn(cases()), [](const auto& info) { return info.param.name(); });
 
 }  // namespace
 }  // namespace iris

@@ -1,4 +1,4 @@
-// run_kernel: data in, verified results out.
+// run_operation: data in, verified results out.
 
 #include "iris/run.hpp"
 
@@ -13,20 +13,19 @@
 namespace iris {
 namespace {
 
-using irisgen::Dtype;
 using test::error_of;
-using test::host_kernel;
+using test::host_operation;
 
 RunOptions options_of(std::int64_t n) {
   RunOptions options;
-  options.extents.n = n;
+  options.extents = {{"n", n}};
   return options;
 }
 
 TEST(Run, VerifiesEveryElementOfEveryRankAndLaunch) {
   RunOptions options = options_of(1001);
   options.repeat = 6;
-  const RunReport report = run_kernel(host_kernel("sum_of_three", 3), options);
+  const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
   EXPECT_TRUE(report.verified);
   EXPECT_TRUE(report.passed);
   EXPECT_EQ(report.elements, 6 * 3 * 1001);
@@ -40,7 +39,7 @@ TEST(Run, VerifiesEveryElementOfEveryRankAndLaunch) {
 
 TEST(Run, FindsWrongResultsAndSaysWhere) {
   // Adds each element's index, where the manifest promises a sum over one rank: only element 0 is right.
-  const RunReport report = run_kernel(host_kernel("add_index", 1), options_of(100));
+  const RunReport report = run_operation(host_operation("add_index", 1), options_of(100));
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(report.wrong, 99);
   EXPECT_EQ(report.worst.rank, 0);
@@ -49,7 +48,7 @@ TEST(Run, FindsWrongResultsAndSaysWhere) {
 }
 
 TEST(Run, FindsOutputsThatWereNotWritten) {
-  const RunReport report = run_kernel(host_kernel("plain_store", 1), options_of(64));
+  const RunReport report = run_operation(host_operation("plain_store", 1), options_of(64));
   EXPECT_FALSE(report.passed);
   EXPECT_GE(report.wrong, 62);
 }
@@ -58,14 +57,14 @@ TEST(Run, FindsOutputsThatWereNotWritten) {
 TEST(Run, FindsOutputsThatWereNotWrittenWhereZeroIsRight) {
   RunOptions options = options_of(64);
   options.inputs["input"] = {std::vector<std::byte>(256)};
-  EXPECT_EQ(run_kernel(host_kernel("plain_store", 1), options).wrong, 64);
+  EXPECT_EQ(run_operation(host_operation("plain_store", 1), options).wrong, 64);
 }
 
 TEST(Run, FindsTheOneRankThatIsWrong) {
   // Element 0 of add_index is the rank's own input: the sum of all on ranks 0 and 1, and not on rank 2.
   RunOptions options = options_of(1);
   for (const double value : {5, 5, -5}) options.inputs["input"].push_back(to_bytes(std::vector{value}, Dtype::i32));
-  const RunReport report = run_kernel(host_kernel("add_index", 3), options);
+  const RunReport report = run_operation(host_operation("add_index", 3), options);
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(report.wrong, 1);
   EXPECT_EQ(report.worst.rank, 2);
@@ -76,7 +75,7 @@ TEST(Run, FindsTheOneRankThatIsWrong) {
 TEST(Run, DoesNotJudgeUnlessAsked) {
   RunOptions options = options_of(100);
   options.verify = false;
-  const RunReport report = run_kernel(host_kernel("add_index", 1), options);
+  const RunReport report = run_operation(host_operation("add_index", 1), options);
   EXPECT_FALSE(report.verified);
   EXPECT_TRUE(report.passed);
   EXPECT_EQ(report.elements, 0);
@@ -86,7 +85,7 @@ TEST(Run, FindsWritesBeyondTheEndOfABuffer) {
   // note_order writes 128 elements whatever n is.
   RunOptions options = options_of(100);
   options.verify = false;
-  const RunReport report = run_kernel(host_kernel("note_order", 1), options);
+  const RunReport report = run_operation(host_operation("note_order", 1), options);
   EXPECT_FALSE(report.passed);
   ASSERT_FALSE(report.violations.empty());
   EXPECT_EQ(report.violations.front(), "memory next to 'output' of rank 0 (launch 0) was overwritten");
@@ -95,7 +94,7 @@ TEST(Run, FindsWritesBeyondTheEndOfABuffer) {
 TEST(Run, FindsWritesBeforeABufferAndIntoAnInput) {
   RunOptions options = options_of(100);
   options.verify = false;
-  const RunReport report = run_kernel(host_kernel("strays", 1), options);
+  const RunReport report = run_operation(host_operation("strays", 1), options);
   EXPECT_FALSE(report.passed);
   EXPECT_EQ(report.violations,
             (std::vector<std::string>{"the input 'input' of rank 0 (launch 0) was overwritten",
@@ -110,7 +109,7 @@ TEST(Run, TakesInputsAndGivesOutputs) {
   for (const irisgen::Values& values : {first, second, third}) {
     options.inputs["input"].push_back(to_bytes(values, Dtype::i32));
   }
-  const RunReport report = run_kernel(host_kernel("sum_of_three", 3), options);
+  const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
   EXPECT_TRUE(report.passed);
   for (const auto& output : report.outputs) {
     EXPECT_EQ(to_values(output, Dtype::i32), (irisgen::Values{111, 222, 333, -2147483613.0}));
@@ -118,11 +117,11 @@ TEST(Run, TakesInputsAndGivesOutputs) {
 }
 
 TEST(Run, RefusesInputsThatDoNotFit) {
-  const BuiltKernel built = host_kernel("sum_of_three", 3);
+  const BuiltOperation built = host_operation("sum_of_three", 3);
   const auto failure = [&](const std::string& name, const BuffersOfRanks& buffers) {
     RunOptions options = options_of(4);
     options.inputs[name] = buffers;
-    return error_of([&] { run_kernel(built, options); });
+    return error_of([&] { run_operation(built, options); });
   };
   const std::vector<std::byte> right(16);
   EXPECT_EQ(failure("inptu", {right, right, right}), "sum_of_three reads no argument 'inptu'");
@@ -133,18 +132,18 @@ TEST(Run, RefusesInputsThatDoNotFit) {
 }
 
 TEST(Run, NeedsADynamicExtent) {
-  EXPECT_EQ(error_of([] { run_kernel(host_kernel("add_index", 1), {}); }),
+  EXPECT_EQ(error_of([] { run_operation(host_operation("add_index", 1), {}); }),
             "add_index: n is dynamic, so every launch must give it");
 }
 
 TEST(Run, MakesTheSameDataFromTheSameSeed) {
   RunOptions options = options_of(100);
   options.verify = false;
-  const BuiltKernel built = host_kernel("sum_of_three", 3);
-  const BuffersOfRanks first = run_kernel(built, options).outputs;
-  EXPECT_EQ(run_kernel(built, options).outputs, first);
+  const BuiltOperation built = host_operation("sum_of_three", 3);
+  const BuffersOfRanks first = run_operation(built, options).outputs;
+  EXPECT_EQ(run_operation(built, options).outputs, first);
   options.seed = 1;
-  EXPECT_NE(run_kernel(built, options).outputs, first);
+  EXPECT_NE(run_operation(built, options).outputs, first);
 }
 
 TEST(Run, DrawsOtherDataForEveryRankAndLaunch) {
@@ -154,10 +153,10 @@ TEST(Run, DrawsOtherDataForEveryRankAndLaunch) {
   irisgen::Values sums(50);
   for (int rank = 0; rank < 3; ++rank) {
     const RandomStream stream{.seed = 9, .rank = rank, .argument = 0, .launch = 1};
-    const auto values = random_values(stream, sums.size(), Dtype::i32, irisgen::Op::sum);
+    const auto values = random_values(stream, sums.size(), Dtype::i32, Op::sum);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = round_to(sums[i] + values[i], Dtype::i32);
   }
-  for (const auto& output : run_kernel(host_kernel("sum_of_three", 3), options).outputs) {
+  for (const auto& output : run_operation(host_operation("sum_of_three", 3), options).outputs) {
     EXPECT_EQ(to_values(output, Dtype::i32), sums);
   }
 }
@@ -167,20 +166,21 @@ TEST(Run, TheSeedDecidesTheOrderOfExecution) {
     RunOptions options = options_of(128);
     options.seed = seed;
     options.verify = false;
-    return run_kernel(host_kernel("note_order", 2), options).outputs;
+    return run_operation(host_operation("note_order", 2), options).outputs;
   };
   EXPECT_EQ(order(3), order(3));
   EXPECT_NE(order(3), order(4));
 }
 
 TEST(Run, PassesOnTheReportOfADeadlock) {
-  EXPECT_NE(error_of([] { run_kernel(host_kernel("missing_signal", 3), options_of(64)); }).find("waits for rank 1"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([] { run_operation(host_operation("missing_signal", 3), options_of(64)); }).find("waits for rank 1"),
+      std::string::npos);
 }
 
 TEST(Run, RefusesWhatDoesNotFitIntoMemoryBeforeTakingAny) {
   const std::string error =
-      error_of([] { run_kernel(host_kernel("sum_of_three", 3), options_of(std::int64_t{1} << 44)); });
+      error_of([] { run_operation(host_operation("sum_of_three", 3), options_of(std::int64_t{1} << 44)); });
   EXPECT_NE(error.find("sum_of_three: a run on 3 ranks takes "), std::string::npos) << error;
   EXPECT_NE(error.find(" are available; take a smaller shape or fewer ranks"), std::string::npos) << error;
 }
@@ -194,7 +194,7 @@ TEST(Run, TellsHowItGetsOn) {
     EXPECT_LE(done, total);
     if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
   };
-  run_kernel(host_kernel("sum_of_three", 3), options);
+  run_operation(host_operation("sum_of_three", 3), options);
   EXPECT_EQ(stages, (std::vector<std::string>{"load", "launch", "verify", "launch", "verify"}));
 }
 

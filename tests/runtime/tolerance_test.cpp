@@ -15,37 +15,33 @@
 namespace iris {
 namespace {
 
-using irisgen::Dtype;
-using irisgen::Extents;
-using irisgen::KernelSpec;
-using irisgen::Op;
 using irisgen::Values;
 
 using Inputs = std::vector<std::vector<Values>>;  // [rank][argument]
 
 constexpr int world = 8;
 
-KernelSpec kernel_of(const std::string& text) {
+Problem problem_of(const std::string& text) {
   const std::string kernel = "{name: a, world: " + std::to_string(world) + ", " + text + "}";
-  return irisgen::parse_spec("spec.yaml", "irisgen: 1\nkernels: [" + kernel + "]\n").kernels.at(0);
+  return irisgen::parse_spec("spec.yaml", "irisgen: 1\nkernels: [" + kernel + "]\n").kernels.at(0).problem;
 }
 
-/// As run_kernel draws them.
-Inputs random_inputs(const KernelSpec& kernel, const std::vector<std::size_t>& counts) {
+/// As run_operation draws them.
+Inputs random_inputs(const Problem& problem, const std::vector<std::size_t>& counts) {
   Inputs inputs(world);
   for (int rank = 0; rank < world; ++rank) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const RandomStream stream{.seed = 5, .rank = rank, .argument = static_cast<int>(i)};
-      inputs[static_cast<std::size_t>(rank)].push_back(random_values(stream, counts[i], kernel.dtype, kernel.op));
+      inputs[static_cast<std::size_t>(rank)].push_back(random_values(stream, counts[i], problem.dtype, Op::sum));
     }
   }
   return inputs;
 }
 
-/// The part of rank 0's output that verification finds wrong, where the kernel's last act is to round `values`.
-double share_found_wrong(const KernelSpec& kernel, const Extents& extents, const Inputs& inputs, const Values& values) {
-  const auto expected = kernel.pattern->reference(kernel, world, extents, inputs);
-  const Comparison found = compare(to_bytes(values, kernel.dtype), kernel.dtype, expected.at(0));
+/// How much of rank 0's output verification finds wrong, where the kernel's last act is to round `values`.
+double share_found_wrong(const Problem& problem, const Inputs& inputs, const Values& values) {
+  const auto expected = irisgen::pattern_of(problem).reference(problem, inputs);
+  const Comparison found = compare(to_bytes(values, problem.dtype), problem.dtype, expected.at(0));
   return static_cast<double>(found.wrong) / static_cast<double>(values.size());
 }
 
@@ -69,11 +65,10 @@ struct Sum {
 class SumTolerance : public testing::TestWithParam<Sum> {};
 
 TEST_P(SumTolerance, LetsPassWhatWasPromisedAndNothingCheaper) {
-  const KernelSpec kernel =
-      kernel_of("pattern: all_reduce, shape: {n: 20000}, dtype: " + std::string(GetParam().dtype));
-  ASSERT_EQ(kernel.accumulate, GetParam().promised);
-  const Inputs inputs = random_inputs(kernel, {20000});
-  const auto share = [&](const Values& values) { return share_found_wrong(kernel, {1, 20000, 1}, inputs, values); };
+  const Problem problem = problem_of("pattern: all_reduce, shape: {n: 20000}, dtype: " + std::string(GetParam().dtype));
+  ASSERT_EQ(problem.accumulate, GetParam().promised);
+  const Inputs inputs = random_inputs(problem, {20000});
+  const auto share = [&](const Values& values) { return share_found_wrong(problem, inputs, values); };
   EXPECT_EQ(share(sums_over(inputs, world, GetParam().promised)), 0);
   EXPECT_GT(share(sums_over(inputs, world, GetParam().cheaper)), 0.25);
   EXPECT_GT(share(sums_over(inputs, world - 1, GetParam().promised)), 0.9) << "a rank is missing";
@@ -88,7 +83,6 @@ INSTANTIATE_TEST_SUITE_P(All, SumTolerance,
 
 constexpr std::int64_t k = 4096;
 constexpr std::int64_t columns = 24;
-constexpr Extents extents{.m = world, .n = columns, .k = k};
 
 /// Depths of a sum over k that a wrong kernel leaves out.
 struct LeftOut {
@@ -132,15 +126,18 @@ Values scattered_sum(const Inputs& inputs, const LeftOut& left_out) {
 
 /// k is long: an error bound that grows with k and with Σ|a·b| would hide a slice of 16, and certainly a single depth.
 TEST(ProductTolerance, FindsADepthThatWasLeftOut) {
-  const KernelSpec gather = kernel_of("pattern: all_gather_matmul, dtype: f32, shape: {m: 8, n: 24, k: 4096}");
+  const Problem gather = problem_of("pattern: all_gather_matmul, dtype: f32, shape: {m: 8, n: 24, k: 4096}");
   const Inputs gathered = random_inputs(gather, {k, k * columns});
-  const KernelSpec scatter = kernel_of("pattern: matmul_reduce_scatter, dtype: f32, shape: {m: 8, n: 24, k: 4096}");
+  const Problem scatter = problem_of("pattern: matmul_reduce_scatter, dtype: f32, shape: {m: 8, n: 24, k: 4096}");
   const Inputs scattered = random_inputs(scatter, {world * k, k * columns});
+  const Problem all = problem_of("pattern: matmul_all_reduce, dtype: f32, shape: {m: 1, n: 24, k: 4096}");
+  const Inputs reduced = random_inputs(all, {k, k * columns});
   const auto found = [&](const LeftOut& left_out) {
-    return std::vector{share_found_wrong(gather, extents, gathered, gathered_product(gathered, left_out)),
-                       share_found_wrong(scatter, extents, scattered, scattered_sum(scattered, left_out))};
+    return std::vector{share_found_wrong(gather, gathered, gathered_product(gathered, left_out)),
+                       share_found_wrong(scatter, scattered, scattered_sum(scattered, left_out)),
+                       share_found_wrong(all, reduced, scattered_sum(reduced, left_out))};
   };
-  EXPECT_EQ(found({}), (std::vector<double>{0, 0}));
+  EXPECT_EQ(found({}), (std::vector<double>{0, 0, 0}));
   for (const LeftOut& left_out : {LeftOut{2048, 16}, LeftOut{k - 1, 1}}) {
     for (const double share : found(left_out)) EXPECT_GT(share, 0.8) << left_out.count;
   }

@@ -59,10 +59,10 @@ TEST(World, RefusesSizesThatNoContextCanAddress) {
   EXPECT_NE(error_of([] { const World world({.size = 0}); }).find("1 to 16 ranks, not 0"), std::string::npos);
 }
 
-TEST(World, NamesTheNearestTarget) {
-  const std::string error = error_of([] { const World world({.target = "gfx943"}); });
-  EXPECT_NE(error.find("unknown target 'gfx943'"), std::string::npos) << error;
-  EXPECT_NE(error.find("gfx942"), std::string::npos) << error;
+TEST(World, NamesATargetThatThisMachineDoesNotHave) {
+  const std::string error = error_of([] { const World world({.target = "gfx803"}); });
+  EXPECT_NE(error.find("gfx803"), std::string::npos) << error;
+  EXPECT_NE(error.find("GPU"), std::string::npos) << error;
 }
 
 TEST(World, GivesTheSameOffsetsOnEveryRankAndReusesMemory) {
@@ -164,7 +164,7 @@ TEST(World, SaysHowFullTheHeapIs) {
   });
   for (const std::string& failure : failures.of_ranks) {
     EXPECT_NE(failure.find("allocate(1536 bytes) does not fit on the symmetric heap: of 4096 bytes on each rank, 2048 "
-                           "are free, 1024 of them in one piece; raise WorldOptions::heap_bytes"),
+                           "are free, 1024 of them in one block; raise WorldOptions::heap_bytes"),
               std::string::npos)
         << failure;
   }

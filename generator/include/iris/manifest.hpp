@@ -3,39 +3,121 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "irisgen/plan.hpp"
+#include "iris/problem.hpp"
 
-namespace irisgen {
+namespace iris {
 
-/// What is needed to launch a kernel: the JSON beside every emitted source, described by schemas/manifest.json.
+enum class Access { read, write };
+
+/// A buffer that an operation or a kernel takes, per rank, in row-major order.
+struct Argument {
+  std::string name = {};  ///< input, output, a, b
+  Access access = Access::read;
+  Dtype dtype = Dtype::f32;
+  std::vector<Dimension> shape = {};
+  bool symmetric = false;  ///< must lie on the symmetric heap, at the same offset on every rank
+  int alignment = 1;       ///< bytes, of the pointer
+  bool root_only = false;  ///< only the root's content matters (broadcast's input)
+};
+
+/// A buffer on every rank's symmetric heap that one kernel of an operation fills for another. 256-byte aligned.
+struct Intermediate {
+  std::string name = {};
+  Dtype dtype = Dtype::f32;
+  std::vector<Dimension> shape = {};
+};
+
+/// A number of bytes: the sum of terms, each so many bytes times the product of the extents that it names.
+struct ByteSize {
+  struct Term {
+    std::int64_t bytes = 0;
+    std::vector<std::string> extents = {};
+    bool operator==(const Term&) const = default;
+  };
+  std::vector<Term> terms = {};
+  bool operator==(const ByteSize&) const = default;
+};
+
+/// One compiled kernel of an operation, and what each of its launches needs.
+struct KernelEntry {
+  std::string part = {};         ///< its name within the operation; empty for the only kernel
+  std::string symbol = {};       ///< of the entry in its code object
+  std::string source_hash = {};  ///< SHA-256 of the self-contained source, hexadecimal
+  int blocks = 1;
+  int threads = 1;
+  bool waits = true;        ///< its blocks wait for others', so that all must be resident
+  std::int64_t flags = 0;   ///< 64-bit flags on the symmetric heap
+  ByteSize workspace = {};  ///< of both ping-pong buffers together
+};
+
+/// Launches kernel number `kernel` of the operation.
+struct LaunchStep {
+  int kernel = 0;
+  std::vector<std::string> buffers = {};  ///< arguments and intermediates of the operation, in the entry's order
+  std::vector<Dimension> extents = {};    ///< what the entry's dynamic extents are, in its order
+  bool operator==(const LaunchStep&) const = default;
+};
+
+/// Which of the equal blocks that a buffer consists of.
+enum class BlockIndex {
+  first,  ///< the buffer begins with it
+  rank,   ///< the one with the number of the rank that copies
+  peer,   ///< the one with the number of the rank that is copied to
+};
+
+/// Copies a block of `shape` elements by the copy engine, from this rank's `from` to `to` on the rank that is
+/// `peer_offset` after it in the circle of ranks (0: on this rank). `to` is symmetric.
+struct CopyStep {
+  std::string from = {};
+  BlockIndex from_block = BlockIndex::first;
+  std::string to = {};
+  BlockIndex to_block = BlockIndex::first;
+  int peer_offset = 0;
+  std::vector<Dimension> shape = {};
+  bool operator==(const CopyStep&) const = default;
+};
+
+/// Lets the step's stream wait for all that another stream of the operation has been given before.
+struct WaitStep {
+  int stream = 0;
+  bool operator==(const WaitStep&) const = default;
+};
+
+/// One thing that a launch of an operation enqueues.
+struct Step {
+  int stream = 0;  ///< 0 is the caller's; the others are the operation's own
+  std::variant<LaunchStep, CopyStep, WaitStep> action;
+  bool operator==(const Step&) const = default;
+};
+
+/// The steps of launches whose size (size_of) is `up_to` or less, and not in a schedule before.
+struct Schedule {
+  std::int64_t up_to = 0;
+  std::vector<Step> steps = {};
+};
+
+/// What is needed to launch an operation: the JSON beside the emitted sources, described by schemas/manifest.json.
 /// Launching from a manifest is the only way to launch.
 struct Manifest {
   int abi = 0;  ///< iris::device::abi_version
-  std::string name;
-  std::string symbol;
-  std::string target;
-  std::string spec_hash;    ///< SHA-256 of canonical_json, hexadecimal
-  std::string source_hash;  ///< SHA-256 of the self-contained source
-  std::string pattern;
-  std::string variant;
-  Dtype dtype = Dtype::f32;
-  Dtype accumulate = Dtype::f32;
-  Op op = Op::sum;
-  int root = 0;
-  int world = 1;
-  int blocks = 1;
-  int threads = 1;
-  int timeout_ms = 0;
-  bool in_place = true;
-  std::int64_t flags = 0;
-  WorkspaceSize workspace;
-  std::vector<Argument> arguments;  ///< the buffers, in the entry's order, after the Context
-  Extent m, n, k;                   ///< dynamic ones follow the buffers as i64, in the order m, n, k
+  std::string name = {};
+  std::string target = {};     ///< host, gfx942, sm_90a
+  std::string spec_hash = {};  ///< SHA-256 of the canonical description, hexadecimal
+  std::string variant = {};
+  Problem problem = {};
+  int timeout_ms = 0;    ///< bound of every wait
+  bool in_place = true;  ///< may the output be the input
+  std::vector<Argument> arguments = {};
+  std::vector<Intermediate> intermediates = {};
+  std::vector<KernelEntry> kernels = {};
+  std::vector<Schedule> schedules = {};  ///< in ascending order of `up_to`; the last takes every size
 };
 
-Manifest make_manifest(const Plan& plan);
+/// The `up_to` of a schedule that takes every size.
+inline constexpr std::int64_t every_size = INT64_MAX;
 
 /// Pretty-printed JSON with a final newline; the same bytes every time.
 std::string to_json(const Manifest& manifest);
@@ -43,4 +125,4 @@ std::string to_json(const Manifest& manifest);
 /// Throws std::runtime_error with a sentence if the text is no manifest of this version.
 Manifest parse_manifest(std::string_view json);
 
-}  // namespace irisgen
+}  // namespace iris

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace irisgen {
@@ -17,21 +18,30 @@ struct Position {
   auto operator<=>(const Position&) const = default;
 };
 
-/// One error: what is wrong, where, and what to do about it (part of the message, after a semicolon).
+/// The place of what stands on the command line rather than in the text: `--world`.
+inline constexpr Position world_option = {-1, 0};
+
+enum class Severity { error, note };
+
+/// What is wrong, where, and what to do about it (part of the message, after a semicolon).
 struct Diagnostic {
   Position where;
   std::string message;
+  Severity severity = Severity::error;
 };
 
-/// Collects the errors of one text, so that a run shows them all at once: keeps the first thousand found and counts the
-/// rest.
+/// Collects the errors of one text, so that a run shows them all at once: keeps the first thousand found, each once,
+/// and counts the rest.
 class Report {
  public:
   /// `file` is the name to show; `text` its content, for the quoted line.
   Report(std::string file, std::string text);
 
-  void error(Position where, std::string message);
-  bool ok() const { return diagnostics_.empty(); }
+  void error(Position where, std::string message) { add({where, std::move(message), Severity::error}); }
+  /// What the user should know, but nothing that is wrong by itself.
+  void note(Position where, std::string message) { add({where, std::move(message), Severity::note}); }
+  /// Whether there is no error.
+  bool ok() const;
   /// No further error will be kept; looking for more is no use.
   bool full() const;
   /// In the order in which they were found.
@@ -49,6 +59,8 @@ class Report {
   void throw_if_any() const;
 
  private:
+  void add(Diagnostic diagnostic);
+
   std::string file_;
   std::string text_;
   std::vector<Diagnostic> diagnostics_;

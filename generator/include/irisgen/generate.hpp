@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "irisgen/launcher.hpp"
 #include "irisgen/plan.hpp"
-#include "irisgen/source.hpp"
 #include "irisgen/spec.hpp"
 
 namespace irisgen {
@@ -16,13 +16,17 @@ struct OutputFile {
   std::string content;
 };
 
-/// The plans of every kernel, for each of its worlds on each target, in the order of the description. Throws SpecError
-/// with every error of all of them.
-std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targets);
+struct GenerateOptions {
+  /// Bring along what the kernels use of device/, instead of including it from an installed irisgen.
+  bool self_contained = false;
+  /// The launchers' namespace, and a line for the top of every file.
+  LauncherOptions launcher = {};
+};
 
-/// What `irisgen generate` writes: of each kernel, world and target the source (STEM.hip) and the manifest (STEM.json),
-/// and of each kernel the typed launcher (NAME.hpp). Pure. Throws SpecError.
+/// What `irisgen generate` writes: of each kernel, world and target the sources (STEM.hip, or STEM.PART.hip of an
+/// operation's parts) and the manifest (STEM.json), and of each kernel the typed launcher (NAME.hpp). Pure. Throws
+/// SpecError.
 std::vector<OutputFile> generate(const Spec& spec, std::span<const Target* const> targets,
-                                 const SourceOptions& options = {});
+                                 const GenerateOptions& options = {});
 
 }  // namespace irisgen

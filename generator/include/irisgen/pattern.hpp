@@ -2,23 +2,40 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "irisgen/plan.hpp"
+#include "iris/manifest.hpp"
 #include "irisgen/spec.hpp"
+#include "irisgen/target.hpp"
 
 namespace irisgen {
 
+struct Draft;
+struct Request;
+struct Work;
+
+/// One algorithm of a pattern: a row that owns its planning. `auto`, tuning and `irisgen explain` walk the same rows
+/// (plan/choose.hpp).
 struct Variant {
   std::string_view name;
-  std::string_view summary;        ///< one line, for `irisgen list`
-  std::string_view template_path;  ///< below templates/
-};
+  std::string_view summary;                     ///< one line, for `irisgen list`
+  std::span<const std::string_view> templates;  ///< of its own kernels, below templates/
+  std::span<const std::string_view> keys;       ///< of `config:` that it understands, beside timeout_ms
 
-/// Sizes of one launch.
-struct Extents {
-  std::int64_t m = 1, n = 1, k = 1;
+  /// Why it cannot do this problem on this target; empty if it can. Null: it always can.
+  std::string (*refusal)(const Problem& problem, const Target& target) = nullptr;
+
+  /// Configurations worth measuring, the Plan's own choice aside. Null: none.
+  std::vector<Settings> (*candidates)(const Problem& problem, const Target& target) = nullptr;
+
+  /// Every choice for this problem and target, but for what `config:` has settled. Throws SpecError for a config that
+  /// cannot be.
+  Draft (*plan)(const Request& request) = nullptr;
+
+  /// What a launch of the draft does, one entry for each kernel or copy that follows another. The problem is static.
+  std::vector<Work> (*cost)(const Problem& problem, const Draft& draft) = nullptr;
 };
 
 /// One rank's values of one argument, row-major, in float64 (exact for every dtype of the language).
@@ -30,27 +47,32 @@ struct Expectation {
   Values tolerance;  ///< absolute, per element; 0 where the result is exact
 };
 
-/// A collective or fused operation. Adding one means a file in patterns/ with such a row, its templates, and a line in
-/// patterns() — see generator/README.md.
+/// How nccl-tests counts a collective.
+struct BusConvention {
+  bool size_has_world;                         ///< the size is world · m · n elements rather than m · n
+  double (*bus_over_algorithm)(double world);  ///< bus bandwidth over algorithm bandwidth (size / time)
+};
+
+/// A collective or fused operation: its mathematics, and the algorithms that do it. Adding one means a file in
+/// plan/patterns/ with such a row, its templates, and a line in the table — see generator/README.md.
 struct Pattern {
   std::string_view name;
   std::string_view summary;
   std::span<const Variant> variants;
-  std::string_view extents;  ///< the keys of `shape:` — "mn" (m is optional) or "mnk"
-  bool reduces;              ///< takes `op` and `accumulate`
-  bool rooted;               ///< takes `root`
 
-  /// Typed rules beyond the schema's: divisibility, ops that make no sense.
-  void (*check)(const KernelSpec& kernel, Report& report);
+  /// The buffers, inputs first. What depends on the algorithm (alignment, symmetry) is left to the Plan.
+  std::vector<iris::Argument> (*arguments)(const Problem& problem) = nullptr;
 
-  /// Fills in everything of `plan` that depends on the pattern: variant, blocks, threads, arguments, flags, workspace,
-  /// substitutions, choices, prediction. kernel, world and target are set on entry.
-  void (*plan)(Plan& plan);
+  /// Rules that no schema can state: divisibility. Each broken one is reported at its place in the spec. Null: none.
+  void (*check)(const KernelSpec& spec, const Problem& problem, Report& report) = nullptr;
 
   /// The output of every rank from the inputs of every rank, computed independently of any kernel. inputs[rank] holds
-  /// the read arguments in order. Source of truth for `irisgen run` and the tests.
-  std::vector<Expectation> (*reference)(const KernelSpec& kernel, int world, const Extents& extents,
-                                        const std::vector<std::vector<Values>>& inputs);
+  /// the read arguments in order; the problem is static. Source of truth for `irisgen run` and the tests.
+  std::vector<Expectation> (*reference)(const Problem& problem,
+                                        const std::vector<std::vector<Values>>& inputs) = nullptr;
+
+  const BusConvention* bus = nullptr;                 ///< null: it has no one size
+  double (*flops)(const Problem& problem) = nullptr;  ///< of one rank, a multiply-add counting two; null: none
 };
 
 /// Every pattern, in the order `irisgen list` shows them.
@@ -58,5 +80,11 @@ std::span<const Pattern* const> patterns();
 
 /// nullptr if there is none of that name.
 const Pattern* find_pattern(std::string_view name);
+/// Throws std::runtime_error naming it if there is none.
+const Pattern& pattern_of(const Problem& problem);
+
+/// The size of a problem as nccl-tests counts it, in bytes: the larger of a rank's input and output. 0 where the
+/// pattern has no one size.
+std::int64_t bus_size(const Problem& problem);
 
 }  // namespace irisgen

@@ -1,90 +1,135 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "iris/manifest.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 
 namespace irisgen {
 
-enum class Access { read, write };
+/// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from
+/// it.
+struct Constant {
+  std::string name;
+  std::variant<std::int64_t, Dtype, Op> value;  ///< a number (i32 in the kernel), a type or an operation
+  std::string unit;                             ///< what the number counts, where its name does not say
+  std::string reason;                           ///< why this value; empty where the description or the chip says so
 
-/// A buffer that a kernel takes, per rank, in row-major order.
-struct Argument {
-  std::string name;  ///< input, output, a, b
-  Access access;
-  Dtype dtype;
-  /// Extents by name and factor: all_gather's output is {world·m, n}. `factor` multiplies, `divisor` divides exactly.
-  struct Dimension {
-    char extent;  ///< 'm', 'n' or 'k'
-    int factor = 1;
-    int divisor = 1;
-  };
-  std::vector<Dimension> shape;
-  bool symmetric;          ///< must lie on the symmetric heap, at the same offset on every rank
-  int alignment;           ///< bytes, of the pointer
-  bool root_only = false;  ///< only the root's content matters (broadcast's input)
+  /// As the kernel has it: `4`, `bf16`, `Sum`.
+  std::string text() const;
 };
 
-/// Bytes of workspace: fixed + scale · product of the named extents (each dynamic). Static shapes use `fixed` alone.
-struct WorkspaceSize {
-  std::int64_t fixed = 0;
-  std::int64_t scale = 0;
-  std::string extents;  ///< "mn", "mk" …
+/// One kernel of an operation: a template and what goes with it.
+struct KernelPlan {
+  std::string part;  ///< its name within the operation; empty for the only kernel
+  Problem problem;   ///< what this kernel computes: the types and extents of its template
+  std::string variant;
+  std::string template_path;              ///< below templates/: all_reduce/two_shot.hip
+  std::string symbol;                     ///< of the entry; carries the specialisation
+  std::string stem;                       ///< of its files: gradient_sum.w8.gfx942
+  std::vector<Constant> constants;        ///< in the order of the emitted Config
+  std::vector<iris::Argument> arguments;  ///< buffers of the entry, in its order
+  bool waits = true;                      ///< its blocks wait for others', so that all must be resident
+  std::int64_t flags = 0;                 ///< 64-bit flags on the heap
+  iris::ByteSize workspace;               ///< both ping-pong buffers
+
+  /// Throws std::logic_error if there is no number of that name.
+  std::int64_t number(std::string_view constant) const;
 };
 
-/// One decision, for `irisgen explain`.
+/// One decision about the operation as a whole, for `irisgen explain`.
 struct Choice {
   std::string name;
   std::string value;
   std::string reason;
 };
 
-/// What the Plan expects of a launch. Zero target rates (host) leave the times at 0 and say so in `basis`.
+/// What the Plan expects of a launch. Times are 0 where the target's rates mean nothing (host) or a size is not known.
 struct Prediction {
   std::int64_t link_bytes = 0;  ///< that the busiest rank sends over its links in a launch
-  double floor_us = 0;          ///< the links' or memory's limit alone
-  double time_us = 0;           ///< floor plus signals, launch and (fused) arithmetic
+  double floor_us = 0;          ///< the links', the memory's or the arithmetic's limit alone
+  double time_us = 0;           ///< floor plus signals and launches
   std::string basis;            ///< which rates, measured or the vendor's
+};
+
+/// A variant beside the one that was chosen.
+struct Alternative {
+  std::string variant;
+  std::string refusal = {};  ///< why it cannot do the problem; empty if it can
+  double time_us = 0;        ///< predicted; 0 where nothing is
 };
 
 /// Every choice made. Nothing after it decides anything.
 struct Plan {
-  KernelSpec kernel;
-  int world = 1;
+  std::string name;
+  Problem problem;
   const Target* target = nullptr;
-
-  std::string variant;        ///< never auto
-  std::string template_path;  ///< below templates/: all_reduce/two_shot.hip
-  std::string symbol;         ///< of the entry; carries the specialisation
-  std::string stem;           ///< of the files: gradient_sum.w8.gfx942
-
-  int blocks = 1;
-  int threads = 1;
+  std::string variant;    ///< never auto
+  std::string spec_hash;  ///< SHA-256 of canonical_json, hexadecimal
+  std::string stem;       ///< of the manifest's file: gradient_sum.w8.gfx942
   int timeout_ms = 0;
-  bool in_place = true;    ///< may the output alias the input
-  std::int64_t flags = 0;  ///< 32-bit flags on the heap
-  WorkspaceSize workspace;
+  bool in_place = true;  ///< may the output be the input
 
-  std::vector<Argument> arguments;
-  /// Dynamic extents in the order of the entry's trailing i64 arguments.
-  std::vector<char> dynamic_extents;
-  /// What the template's markers become. The pattern adds its own; plan() adds the common ones.
-  std::map<std::string, std::string> substitutions;
+  std::vector<iris::Argument> arguments;
+  std::vector<iris::Intermediate> intermediates;
+  std::vector<KernelPlan> kernels;
+  std::vector<iris::Schedule> schedules;
 
   std::vector<Choice> choices;
+  std::vector<Alternative> alternatives;
   Prediction prediction;
 };
 
-/// Makes every choice for one kernel, world and target. Pure. Throws SpecError for what cannot be planned (a config
-/// that the target cannot run, say), with the place in the spec if `report` was parsed from one.
-Plan make_plan(const KernelSpec& kernel, int world, const Target& target);
+/// A measured choice: what a problem of these sizes, on that target, runs best with.
+struct TuningEntry {
+  std::string pattern;
+  Dtype dtype = Dtype::f32;
+  int world = 1;
+  std::string target;
+  std::int64_t from_size = 0;  ///< of iris::size_of; up_to included
+  std::int64_t up_to = iris::every_size;
+  std::string variant;
+  Settings config = {};
+  double time_us = 0;
+};
 
-/// The extents of one argument in elements, for a launch with these m, n, k.
-std::vector<std::int64_t> shape_of(const Argument& argument, std::int64_t m, std::int64_t n, std::int64_t k);
+/// What `auto` asks before its own model.
+struct TuningTable {
+  std::vector<TuningEntry> entries;
+  /// The first entry that fits a static problem; nullptr if there is none.
+  const TuningEntry* find(const Problem& problem, const Target& target) const;
+};
+
+struct PlanOptions {
+  const TuningTable* tuning = nullptr;
+};
+
+/// Makes every choice for one kernel, world and target. Pure. Throws SpecError for what cannot be planned (a config
+/// that the target cannot run, say), with its place in the spec.
+Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const PlanOptions& options = {});
+
+/// What keeps a kernel from being planned, and for which targets.
+struct Refusal {
+  Diagnostic diagnostic;
+  std::vector<const Target*> targets;
+  bool everywhere = false;  ///< the kernel can be planned for none of those that were asked for
+
+  /// `for gfx90a, gfx942: …`
+  std::string message() const;
+};
+
+/// The plans of every kernel, for each of its worlds on each target, in the order of the description. What cannot be
+/// planned is left out, and told in `refusals`.
+std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targets, const PlanOptions& options,
+                           std::vector<Refusal>& refusals);
+
+/// The same. Throws SpecError with every refusal.
+std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targets, const PlanOptions& options = {});
 
 }  // namespace irisgen

@@ -1,24 +1,26 @@
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "iris/manifest.hpp"
 #include "irisgen/plan.hpp"
 
 namespace irisgen {
 
-struct SourceOptions {
-  /// Bring along the parts of device/ that the kernel uses, instead of including them from an installed irisgen.
-  bool self_contained = false;
+/// One kernel of an operation as HIP C++: banner, Config, the template's body and the entry, in a namespace of its own.
+struct Source {
+  std::string name;            ///< of its file: gradient_sum.w8.gfx942.hip
+  std::string text;            ///< includes what it uses of device/ from an installed irisgen
+  std::string self_contained;  ///< brings it along instead: what compilers are given
+  std::string hash;            ///< SHA-256 of self_contained, hexadecimal
 };
 
-/// Plan to HIP source: banner, Config, kernel, entry. Pure: the same bytes from run to run and machine to machine.
-std::string emit_kernel(const Plan& plan, const SourceOptions& options = {});
+/// The sources of a plan, one for each of its kernels, in order. Pure: the same bytes from run to run and machine to
+/// machine.
+std::vector<Source> emit_sources(const Plan& plan);
 
-/// Replaces every marker `/*${key}*/sample` of a template, the sample being the characters up to white space or one of
-/// `;,()`. A marker without a sample takes the blanks before it along. Throws std::logic_error naming an unknown or an
-/// unused key.
-std::string substitute(std::string_view text, const std::map<std::string, std::string>& values);
+/// All that a launch of the plan needs. `sources` are the plan's own.
+iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& sources);
 
 }  // namespace irisgen

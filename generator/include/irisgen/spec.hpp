@@ -1,59 +1,47 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "iris/problem.hpp"
 #include "irisgen/diagnostic.hpp"
 
 namespace irisgen {
 
-struct Pattern;
+using iris::Dtype;
+using iris::Extents;
+using iris::Op;
+using iris::Problem;
 
-enum class Dtype { f64, f32, f16, bf16, i32 };
-enum class Op { sum, max, min, prod };
-
-std::string_view to_string(Dtype dtype);
-std::string_view to_string(Op op);
-std::optional<Dtype> dtype_from(std::string_view name);
-std::optional<Op> op_from(std::string_view name);
-std::int64_t bytes_of(Dtype dtype);
-
-/// One dimension of a shape: a number known now, or an argument of every launch.
-struct Extent {
-  std::int64_t value = 1;
-  bool dynamic = false;
+/// A value of `config:`.
+struct Setting {
+  int value = 0;
   Position where = {};
 };
 
-/// `config:` of a kernel. What is absent the Plan chooses.
-struct ConfigSpec {
-  std::optional<int> blocks;
-  std::optional<int> threads;
-  std::optional<int> vector;       ///< elements per access; a power of two, at most 16 bytes
-  std::optional<int> comm_blocks;  ///< blocks of a fused kernel that move data rather than multiply
-  std::optional<int> tile_m, tile_n, tile_k;
-  std::optional<int> chunk;  ///< elements that a ring passes on at a time
-  std::optional<int> timeout_ms;
-  Position where = {};
-};
+/// `config:` of a kernel by key: what is absent the Plan chooses. The schema says which keys there are, what they mean
+/// and their limits; a variant says which of them it understands.
+using Settings = std::map<std::string, Setting, std::less<>>;
 
-/// What the user wrote, typed and valid: one entry of `kernels:`. Positions are kept for errors found later.
+/// What the user wrote, typed and valid: one entry of `kernels:`, with one dtype and one shape. Places are kept for
+/// errors found later.
 struct KernelSpec {
-  std::string name;
-  const Pattern* pattern = nullptr;
-  Dtype dtype = Dtype::f32;
-  Dtype accumulate = Dtype::f32;
-  Op op = Op::sum;
-  int root = 0;
-  std::vector<int> worlds;
-  Extent m, n, k;
+  std::string name = {};          ///< with what lists of dtypes and shapes add to it
+  std::string written_name = {};  ///< as it is in the description
+  Problem problem = {};           ///< its `world` is one of `worlds`
+  std::vector<int> worlds = {};
   std::string variant = "auto";
-  ConfigSpec config;
+  Settings config = {};
 
-  Position where, dtype_where, world_where, variant_where, shape_where;
+  struct Places {
+    Position kernel, name, world, shape, variant, config;
+    std::map<std::string, Position, std::less<>> extents;
+  };
+  Places where = {};
 };
 
 struct Spec {
@@ -68,13 +56,49 @@ struct Spec {
   Report report() const { return {file, text}; }
 };
 
+/// What a command line may put in the place of what a description says. All rules hold for it.
+struct Overrides {
+  std::optional<int> world;
+};
+
 /// Text (YAML or JSON) to Spec. Pure. `file` names the text in errors. Throws SpecError with every error of the text.
-Spec parse_spec(std::string file, std::string text);
+Spec parse_spec(std::string file, std::string text, const Overrides& overrides = {});
+
+/// The same, with errors in `report`, which must have been made for that file and text; the kernels that have none.
+Spec parse_spec(std::string file, std::string text, const Overrides& overrides, Report& report);
+
+/// The text of a file, as far as parse_spec would look at it; `-` is standard input. Throws std::runtime_error if it
+/// cannot be read.
+std::string read_text(const std::string& path);
+
+/// The name of a file in errors: itself, or `<stdin>` for `-`.
+std::string display_name(const std::string& path);
 
 /// Reads the file and parses it. Throws SpecError; std::runtime_error if the file cannot be read.
-Spec read_spec(const std::string& path);
+Spec read_spec(const std::string& path, const Overrides& overrides = {});
 
-/// The kernel as canonical JSON (sorted keys, defaults filled in, no positions): what the spec's hash is taken over.
+/// The kernel as canonical JSON (sorted keys, defaults filled in, no places), an entry of `kernels:` for one world:
+/// what the spec's hash is taken over, and the way of a KernelSpec written in C++ through all rules (check()).
 std::string canonical_json(const KernelSpec& kernel, int world);
+
+/// A KernelSpec written in C++, with what it leaves out filled in, as a Spec of its own. Throws SpecError for what the
+/// language does not allow. `problem.world` counts if `worlds` is empty.
+Spec check(const KernelSpec& kernel);
+
+/// What the language lets a pattern have, as the schema says.
+struct PatternKeys {
+  std::vector<std::string> extents;   ///< those that a shape must or may have: m, n, k
+  std::vector<std::string> shards;    ///< values of `shard`, the first being the default; empty: it takes none
+  std::vector<std::string> variants;  ///< without auto
+  bool takes_op = false;
+  bool takes_accumulate = false;
+  bool takes_root = false;
+};
+/// Every pattern of the language, in the schema's order.
+std::vector<std::string> pattern_names();
+/// Throws std::out_of_range for a name that is no pattern.
+const PatternKeys& keys_of(std::string_view pattern);
+/// The keys of `config:`, in the schema's order.
+std::vector<std::string> config_keys();
 
 }  // namespace irisgen

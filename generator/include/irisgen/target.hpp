@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -9,21 +8,34 @@ namespace irisgen {
 
 enum class Platform { host, amd, nvidia };
 
-/// What the Plan knows about a chip. Rates are per GPU and per direction; `measured` tells a reading of ours from a
-/// vendor's figure.
+/// What the Plan knows about a chip. Rates are per GPU and per direction, in 10⁹ bytes or 10¹² operations per second.
 struct Target {
   std::string_view name;  ///< as the user spells it: host, gfx942, sm_90a
   Platform platform;
   std::string_view description;
-  int wave;               ///< threads that run in lockstep; 1 on host
-  int compute_units;      ///< CUs or SMs; 0 on host
-  int max_threads;        ///< per block
-  double link_gbs;        ///< GB/s that one GPU can push to its peers together; 0: no prediction is made
-  double memory_gbs;      ///< GB/s of device memory
-  double signal_us;       ///< one-way delay of a flag between two GPUs
-  double launch_us;       ///< an empty kernel, launched
-  double fma_tflops_f32;  ///< plain FMA, no matrix units
-  bool measured;
+
+  int wave;           ///< threads that run in lockstep; 1 on host
+  int compute_units;  ///< CUs or SMs; 1 on host
+  int simds;          ///< schedulers of a compute unit among which waves are divided, where launch bounds count by them
+  int max_threads;    ///< per block
+  int max_blocks;     ///< of a grid; on host, what the engine's stacks leave memory for
+  int max_world;      ///< ranks that can address one another
+  std::int64_t shared_bytes;  ///< per block, without asking for more
+
+  int threads;              ///< of a block that moves data: enough to hide the latency of memory
+  int data_blocks;          ///< of such threads, that keep the links busy
+  int f64_blocks_per_unit;  ///< of the matmul's main loop with sums in f64; 2 of other sums
+
+  double link_gbs;       ///< that one GPU can push to all its peers together
+  double neighbour_gbs;  ///< that it can push to one of them
+  double memory_gbs;
+  double copy_engine_gbs;   ///< that the copy engine moves to one peer after another
+  double copy_us;           ///< of one more copy
+  double signal_us;         ///< from the last store of one rank to the first load of another: fences, flag, poll
+  double launch_us;         ///< an empty kernel, launched behind another
+  double main_loop_tflops;  ///< of the matmul's main loop in f32
+  bool measured;            ///< by us, rather than a vendor's figure
+  bool predicts;            ///< times mean something; else they only rank variants, as a GPU would
 };
 
 /// Every target, in the order `irisgen list` shows them.

@@ -1,73 +1,135 @@
 #include <array>
 
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
 #include "generator/plan/planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+bool by_columns(const Problem& problem) {
+  return problem.shard == "n";
+}
+
+/// The block of the output that comes from one rank, and how many of them lie side by side.
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::int64_t world = problem.world;
+  std::vector<Dimension> gathered = {{"m", world}, {"n"}};
+  if (by_columns(problem)) gathered = {{"m"}, {"n", world}};
+  return {{.name = "input", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"n"}}},
+          {.name = "output", .access = Access::write, .dtype = problem.dtype, .shape = std::move(gathered)}};
+}
+
+Draft plan_direct(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel =
+      start_kernel(request, by_columns(problem) ? "all_gather/direct_columns.hip" : "all_gather/direct.hip");
+  const auto count = static_count(problem, {{"m"}, {"n"}});
+  const int vector =
+      choose_vector(request, kernel, problem.dtype, by_columns(problem) ? static_length(problem, {"n"}) : count);
+  choose_grid(request, kernel, count, vector);
+  if (!by_columns(problem)) choose_unroll(request, kernel, 2);
+  add_types(request, kernel, {});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
+}
+
+std::string refuse_copy_engine(const Problem& problem, const Target&) {
+  return by_columns(problem) ? "copies whole shards, and columns are not contiguous; take direct" : "";
+}
+
+/// Between two barriers of all ranks each copies its shard to one peer after another, so that at no time two ranks send
+/// to the same one; its own copy runs beside them.
+Draft plan_copy_engine(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan barrier = start_kernel(request, "barrier/same_block.hip");
+  add_number(barrier, "blocks", 1, "", "");
+  add_number(barrier, "threads", request.target.wave, "", "");
+  bound_grid(request, barrier);
+  add_flags(barrier);
+  barrier.part = "barrier";
+  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .world = problem.world};
+
+  Draft draft;
+  draft.arguments = place(arguments(problem), 1, {"output"});
+  draft.kernels.push_back(std::move(barrier));
+  const iris::Step meet = {.stream = 0, .action = launch_of(draft, 0, {})};
+  const auto copy_to = [](int peer_offset) {
+    return iris::CopyStep{.from = "input",
+                          .to = "output",
+                          .to_block = iris::BlockIndex::rank,
+                          .peer_offset = peer_offset,
+                          .shape = {{"m"}, {"n"}}};
+  };
+  draft.steps = {meet, {1, iris::WaitStep{0}}, {1, copy_to(0)}};
+  for (int offset = 1; offset < problem.world; ++offset) draft.steps.push_back({0, copy_to(offset)});
+  draft.steps.push_back({0, iris::WaitStep{1}});
+  draft.steps.push_back(meet);
+  return draft;
+}
+
+std::vector<Work> cost_of_copy_engine(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  std::vector<Work> works = {{.signals = 1}};
+  for (int peer = 1; peer < problem.world; ++peer) works.push_back({.link_bytes = bytes, .by_copy_engine = true});
+  // The own copy runs beside the others, but it costs its command.
+  works.push_back({.memory_bytes = problem.world == 1 ? 2 * bytes : 0, .by_copy_engine = true});
+  works.push_back({.signals = 1});
+  return works;
+}
+
+constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 2> direct_templates = {"all_gather/direct.hip", "all_gather/direct_columns.hip"};
+constexpr std::array<std::string_view, 1> copy_engine_templates = {"barrier/same_block.hip"};
+
 constexpr std::array variants = {
-    Variant{"direct", "every rank pushes its input into all outputs", "all_gather/direct.hip"},
+    Variant{.name = "direct",
+            .summary = "every rank pushes its input into all outputs",
+            .templates = direct_templates,
+            .keys = keys,
+            .plan = plan_direct,
+            .cost = cost_of_direct},
+    Variant{.name = "copy_engine",
+            .summary = "the copy engine moves shards, one peer after another, between two barriers: for large sizes",
+            .templates = copy_engine_templates,
+            .keys = {},
+            .refusal = refuse_copy_engine,
+            .plan = plan_copy_engine,
+            .cost = cost_of_copy_engine},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report);
-}
+constexpr BusConvention bus = {.size_has_world = true,
+                               .bus_over_algorithm = [](double world) { return (world - 1) / world; }};
 
-void plan(Plan& plan) {
-  const Dtype dtype = plan.kernel.dtype;
-  use_variant(plan, variant_of(plan.kernel), "the only one");
-  const auto count = static_count(plan.kernel);
-  const int vector = choose_vector(plan, dtype, count);
-  choose_grid(plan, count, vector);
-  choose_unroll(plan, 2);
-
-  const int alignment = static_cast<int>(vector * bytes_of(dtype));
-  plan.arguments = {
-      {.name = "input",
-       .access = Access::read,
-       .dtype = dtype,
-       .shape = {{'m'}, {'n'}},
-       .symmetric = false,
-       .alignment = alignment},
-      {.name = "output",
-       .access = Access::write,
-       .dtype = dtype,
-       .shape = {{'m', plan.world}, {'n'}},
-       .symmetric = true,
-       .alignment = alignment},
-  };
-  plan.in_place = false;
-  plan.flags = std::int64_t{plan.blocks} * plan.world;
-  if (!count) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double bytes = static_cast<double>(*count * bytes_of(dtype));
-  plan.prediction = predict(
-      *plan.target, {.link_bytes = (plan.world - 1) * bytes, .memory_bytes = (plan.world + 1) * bytes, .signals = 2});
-}
-
-std::vector<Expectation> reference(const KernelSpec&, int world, const Extents&,
-                                   const std::vector<std::vector<Values>>& inputs) {
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t m = problem.extent("m").value;
+  const std::int64_t n = problem.extent("n").value;
+  const std::int64_t rows = by_columns(problem) ? m : 1;  // of shards
+  const std::int64_t length = by_columns(problem) ? n : m * n;
   Values gathered;
-  for (const auto& arguments : inputs) gathered.insert(gathered.end(), arguments[0].begin(), arguments[0].end());
-  return std::vector<Expectation>(world, exactly(std::move(gathered)));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (const auto& of_rank : inputs) {
+      const auto begin = of_rank[0].begin() + row * length;
+      gathered.insert(gathered.end(), begin, begin + length);
+    }
+  }
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), exactly(std::move(gathered)));
 }
 
 }  // namespace
 
 extern const Pattern all_gather = {
     .name = "all_gather",
-    .summary = "(m,n) -> (world*m,n): every rank gets all inputs, in the order of the ranks",
+    .summary = "(m,n) -> (world*m,n), or with shard: n (m,world*n): every rank gets all inputs, in the order of ranks",
     .variants = variants,
-    .extents = "mn",
-    .reduces = false,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
     .reference = reference,
+    .bus = &bus,
 };
 
 }  // namespace irisgen

@@ -1,78 +1,92 @@
-#include <array>
-
-#include "generator/plan/patterns/matmul.hpp"
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
-#include "generator/plan/planning.hpp"
+#include "generator/plan/compose.hpp"
+#include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::int64_t world = problem.world;
+  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", 1, world}, {"k"}}},
+          {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+}
+
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  const std::int64_t world = problem.world;
+  KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
+  const int vector = choose_tiles(request, kernel);
+  auto tiles = tiles_of(request, kernel, {"m", 1, world}, {"n"});
+  if (tiles) *tiles *= world;
+  choose_roles(request, kernel, tiles, "push rows to the peers");
+  choose_unroll(request, kernel, 2);
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, kernel.number("comm_blocks") * world);
+  kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"k"}}, problem.dtype, vector);
+  kernel.arguments = place(arguments(problem), 16, {});
+  return draft_of(std::move(kernel), false);
+}
+
+double shard_bytes(const Problem& problem) {
+  return matrix_bytes(problem, {{"m", 1, problem.world}, {"k"}}, problem.dtype);
+}
+
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+  return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
+           .memory_bytes = 2 * problem.world * shard_bytes(problem),
+           .flops = weighted_flops(problem),
+           .signals = 1}};
+}
+
+Draft plan_bulk_synchronous(const Request& request) {
+  const Problem& problem = request.problem;
+  const Dimension rows = {"m", 1, problem.world};
+  Composition whole(request);
+  whole.add_intermediate("gathered", problem.dtype, {{"m"}, {"k"}});
+  whole.add({.name = "all_gather",
+             .problem = {.pattern = "all_gather", .dtype = problem.dtype, .shard = "m"},
+             .extents = {{"m", rows}, {"n", {"k"}}},
+             .buffers = {{"input", "a"}, {"output", "gathered"}},
+             .settings = {{"blocks", "comm_blocks"}}});
+  whole.add(matmul_part(problem, "gathered", "output", problem.result));
+  return whole.take();
+}
+
+constexpr std::array<std::string_view, 1> templates = {"all_gather_matmul/workgroup_specialized.hip"};
+
 constexpr std::array variants = {
-    Variant{"specialised", "one grid, two roles: some blocks push rows of A, the others multiply what has arrived",
-            "all_gather_matmul/specialised.hip"},
+    Variant{.name = "workgroup_specialized",
+            .summary = "one grid, two roles: some blocks push rows of A, the others multiply what has arrived",
+            .templates = templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
+    Variant{.name = "bulk_synchronous",
+            .summary = "an all_gather of A, then a matmul",
+            .templates = {},
+            .keys = role_keys,
+            .plan = plan_bulk_synchronous,
+            .cost = cost_of_parts},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report, {"comm_blocks", "tile_m", "tile_n", "tile_k"});
-  check_rows(kernel, report);
-}
-
-void plan(Plan& plan) {
-  const KernelSpec& kernel = plan.kernel;
-  use_variant(plan, variant_of(kernel), "the only one");
-  plan.substitutions["accumulate"] = to_string(kernel.accumulate);
-  const int vector = choose_tiles(plan);
-  choose_roles(plan, "push rows to the peers");
-  choose_unroll(plan, 2);
-
-  plan.arguments = {
-      matrix(plan, "a", Access::read, {.extent = 'm', .divisor = plan.world}, {'k'}),
-      matrix(plan, "b", Access::read, {'k'}, {'n'}),
-      matrix(plan, "output", Access::write, {'m'}, {'n'}),
-  };
-  plan.in_place = false;
-  plan.flags = std::stoll(plan.substitutions["comm_blocks"]) * plan.world;
-  plan.workspace = workspace_of(
-      plan, {.parts = plan.world, .extents = "mk", .divisor = plan.world, .dtype = kernel.dtype, .granule = vector});
-  if (!is_static(kernel)) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double rows = static_cast<double>(kernel.m.value) / plan.world;
-  const double shard = rows * static_cast<double>(kernel.k.value * bytes_of(kernel.dtype));
-  plan.prediction = predict(*plan.target, {.link_bytes = (plan.world - 1) * shard,
-                                           .memory_bytes = 2 * plan.world * shard,
-                                           .flops = matmul_flops(kernel),
-                                           .signals = 1});
-}
-
-Expectation product_of(const KernelSpec& kernel, const Extents& extents, const std::vector<std::vector<Values>>& inputs,
-                       const Values& b) {
-  const auto elements = static_cast<std::size_t>(extents.m * extents.n);
-  const std::int64_t rows = extents.m / static_cast<std::int64_t>(inputs.size());
-  Expectation expectation;
-  for (const auto& arguments : inputs) {
-    Product product{Values(elements / inputs.size()), Values(elements / inputs.size())};
-    multiply_into(product, kernel.dtype, arguments[0].data(), b, rows, extents.k, extents.n);
-    for (std::size_t i = 0; i < product.sums.size(); ++i) {
-      expect(expectation, kernel.dtype, product.sums[i], product_error(product, i, kernel.accumulate));
-    }
-  }
-  return expectation;
-}
-
 /// Tolerance: product_error() and the last rounding.
-std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
-                                   const std::vector<std::vector<Values>>& inputs) {
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t n = problem.extent("n").value;
+  const std::int64_t k = problem.extent("k").value;
+  Values gathered;
+  for (const auto& of_rank : inputs) gathered.insert(gathered.end(), of_rank[0].begin(), of_rank[0].end());
   std::vector<Expectation> expectations;
-  for (int rank = 0; rank < world; ++rank) {
+  for (const auto& of_rank : inputs) {
     // Ranks that share one B share the whole result.
-    if (rank > 0 && inputs[rank][1] == inputs[0][1]) {
+    if (!expectations.empty() && of_rank[1] == inputs[0][1]) {
       expectations.push_back(expectations[0]);
-    } else {
-      expectations.push_back(product_of(kernel, extents, inputs, inputs[rank][1]));
+      continue;
     }
+    const std::int64_t m = problem.extent("m").value;
+    Product product(m * n);
+    multiply_into(product, problem.dtype, gathered.data(), of_rank[1], m, k, n);
+    expectations.push_back(expect_product(product, problem));
   }
   return expectations;
 }
@@ -83,12 +97,10 @@ extern const Pattern all_gather_matmul = {
     .name = "all_gather_matmul",
     .summary = "A(m/world,k), B(k,n) -> (m,n): the rows of A of all ranks, times this rank's B",
     .variants = variants,
-    .extents = "mnk",
-    .reduces = false,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
+    .check = check_rows,
     .reference = reference,
+    .flops = matmul_flops,
 };
 
 }  // namespace irisgen

@@ -1,137 +1,168 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
 #include "generator/plan/planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
-constexpr std::array variants = {
-    Variant{"one_shot", "every rank sends all to all and reduces all: one signal, for small sizes",
-            "all_reduce/one_shot.hip"},
-    Variant{"two_shot", "each rank reduces a shard and sends it to all: the fewest bytes", "all_reduce/two_shot.hip"},
-    Variant{"ring", "neighbours only: sums pass from rank to rank in order, then the results", "all_reduce/ring.hip"},
-};
-constexpr const Variant& one_shot = variants[0];
-constexpr const Variant& two_shot = variants[1];
-constexpr const Variant& ring = variants[2];
+/// Elements that a ring's block passes on at a time: on a GPU 64 KiB of f32 for each signal.
+constexpr std::int64_t gpu_chunk = 16384;
+constexpr std::int64_t host_chunk = 1024;
 
-/// Elements that a ring's block passes on at a time, on a GPU: 64 KiB of f32 for each signal.
-constexpr int gpu_chunk = 16384;
-constexpr int host_chunk = 1024;
-
-void check(const KernelSpec& kernel, Report& report) {
-  if (kernel.variant == ring.name) {
-    check_variant_and_config(kernel, report, {"chunk"});
-  } else {
-    check_variant_and_config(kernel, report);
-  }
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::vector<Dimension> shape = {{"m"}, {"n"}};
+  return {{.name = "input", .access = Access::read, .dtype = problem.dtype, .shape = shape},
+          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = shape}};
 }
 
-Work work_of(const Plan& plan, const Variant& variant, double count) {
-  const double bytes = count * static_cast<double>(bytes_of(plan.kernel.dtype));
-  const double partial_bytes = count * static_cast<double>(bytes_of(plan.kernel.accumulate));
-  const double peers = plan.world - 1;
-  if (variant.name == one_shot.name) {
-    return {.link_bytes = peers * bytes, .memory_bytes = 2 * bytes * plan.world, .signals = 1};
-  }
-  if (variant.name == two_shot.name) {
-    // Others pull this rank's input but for its own shard, and it pushes its shard to them.
-    return {.link_bytes = 2 * peers * bytes / plan.world, .memory_bytes = 2 * bytes, .signals = 2};
-  }
-  // A rank in the middle passes on every partial sum and every result, over one link.
-  double sent = plan.world == 1 ? 0 : std::max(partial_bytes, bytes);
-  if (plan.world > 2) sent = partial_bytes + bytes;
-  return {.link_bytes = sent,
-          .link_gbs = neighbour_gbs(*plan.target),
-          .memory_bytes = 2 * bytes + 2 * partial_bytes,
-          .signals = 2 * (plan.world - 1)};
+int alignment_of(const Problem& problem, int vector) {
+  return static_cast<int>(vector * iris::bytes_of(problem.dtype));
 }
 
-/// The variant of the least predicted time; where nothing can be predicted, by size alone.
-void choose_variant(Plan& plan) {
-  if (plan.kernel.variant != "auto") return use_variant(plan, variant_of(plan.kernel), "set in the description");
-  const auto count = static_count(plan.kernel);
-  if (!count) return use_variant(plan, two_shot, "size known only at launch: the fewest bytes over the links");
-  if (plan.target->link_gbs == 0) {
-    constexpr std::int64_t small_bytes = 64 << 10;
-    const bool small = *count * bytes_of(plan.kernel.dtype) <= small_bytes;
-    return use_variant(plan, small ? one_shot : two_shot, small ? "64 KiB or less" : "more than 64 KiB");
-  }
-  const Variant* best = &one_shot;
-  double best_us = std::numeric_limits<double>::infinity();
-  std::string reason;
-  for (const Variant& variant : variants) {
-    const double us = predict(*plan.target, work_of(plan, variant, static_cast<double>(*count))).time_us;
-    reason += (reason.empty() ? "predicted: " : ", ") + std::string(variant.name) + " " + microseconds(us);
-    if (us >= best_us) continue;
-    best = &variant;
-    best_us = us;
-  }
-  use_variant(plan, *best, reason);
+bool same_types(const Problem& problem) {
+  return problem.dtype == problem.result;
 }
 
-void choose_chunk(Plan& plan, int vector) {
-  const auto& wanted = plan.kernel.config.chunk;
-  const int chunk = wanted.value_or(plan.target->platform == Platform::host ? host_chunk : gpu_chunk);
+Draft plan_one_shot(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/one_shot.hip");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, problem.world, "accesses in flight for each rank");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel);
+  kernel.workspace = workspace_of(problem, problem.world, {{"m"}, {"n"}}, problem.dtype, vector);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {});
+  return draft_of(std::move(kernel), same_types(problem));
+}
+
+std::vector<Work> cost_of_one_shot(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes,
+           .memory_bytes = bytes * problem.world,
+           .arrived_bytes = bytes * problem.world,
+           .signals = 1}};
+}
+
+Draft plan_two_shot(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/two_shot.hip");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  auto shard = static_count(problem, {{"m"}, {"n"}});
+  if (shard) shard = (*shard + problem.world - 1) / problem.world;
+  choose_grid(request, kernel, shard, vector);
+  choose_unroll(request, kernel, problem.world, "accesses in flight for each rank");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"input", "output"});
+  return draft_of(std::move(kernel), same_types(problem));
+}
+
+/// Others pull a rank's input but for its own shard, and it pushes its shard to them.
+std::vector<Work> cost_of_two_shot(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world, .memory_bytes = 2 * bytes, .signals = 2}};
+}
+
+/// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
+std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int vector) {
+  constexpr std::int64_t most_steps = std::int64_t{1} << 24;
+  constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // that the language allows on all ranks together
+  const std::int64_t elements =
+      static_count(request.problem, {{"m"}, {"n"}}).value_or(most_elements / request.problem.world);
+  const std::int64_t chunk = elements / kernel.number("blocks") / most_steps + 1;
+  return (chunk + vector - 1) / vector * vector;
+}
+
+void choose_chunk(const Request& request, KernelPlan& kernel, int vector) {
+  const std::int64_t least = least_chunk(request, kernel, vector);
+  const std::int64_t chunk = decide(
+      request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : gpu_chunk),
+      "elements that a block passes on at a time", "long enough to hide a signal, short enough to fill the ring soon");
   if (chunk < vector || chunk % vector != 0) {
-    refuse(plan, "a chunk of " + std::to_string(chunk) + " elements; write a multiple of the vector, " +
-                     std::to_string(vector));
+    refuse(
+        request, "chunk",
+        "a chunk of " + std::to_string(chunk) + " elements; write a multiple of the vector, " + std::to_string(vector));
   }
-  decide(plan, "chunk", chunk, reason_for(wanted, "long enough to hide a signal, short enough to fill the ring soon"));
-}
-
-void plan_arguments(Plan& plan, int alignment) {
-  const bool reads_peers = plan.variant == two_shot.name;
-  const bool writes_peers = plan.variant != one_shot.name;
-  const std::vector<Argument::Dimension> shape = {{'m'}, {'n'}};
-  plan.arguments = {
-      {.name = "input",
-       .access = Access::read,
-       .dtype = plan.kernel.dtype,
-       .shape = shape,
-       .symmetric = reads_peers,
-       .alignment = alignment},
-      {.name = "output",
-       .access = Access::write,
-       .dtype = plan.kernel.dtype,
-       .shape = shape,
-       .symmetric = writes_peers,
-       .alignment = alignment},
-  };
-}
-
-void plan(Plan& plan) {
-  choose_variant(plan);
-  choose_reduction(plan);
-  const bool is_ring = plan.variant == ring.name;
-  const KernelSpec& kernel = plan.kernel;
-  const int vector = choose_vector(plan, is_ring ? kernel.accumulate : kernel.dtype);
-  const auto count = static_count(kernel);
-  auto share = count;
-  if (count && plan.variant == two_shot.name) share = (*count + plan.world - 1) / plan.world;
-  choose_grid(plan, share, vector);
-  choose_unroll(plan, is_ring ? 2 : plan.world);
-  if (is_ring) choose_chunk(plan, vector);
-
-  plan_arguments(plan, static_cast<int>(vector * bytes_of(kernel.dtype)));
-  plan.in_place = true;
-  plan.flags = std::int64_t{plan.blocks} * (is_ring ? 2 : plan.world);
-  if (plan.variant == one_shot.name) {
-    plan.workspace = workspace_of(plan, {.parts = plan.world, .dtype = kernel.dtype, .granule = vector});
-  } else if (is_ring) {
-    plan.workspace = workspace_of(plan, {.dtype = kernel.accumulate, .granule = vector});
+  if (chunk < least) {
+    refuse(request, "chunk",
+           "a chunk of " + std::to_string(chunk) + " elements may take more than 2^24 steps; write " +
+               std::to_string(least) + " or more");
   }
-  const Variant& chosen = *std::ranges::find(variants, std::string_view(plan.variant), &Variant::name);
-  plan.prediction = count ? predict(*plan.target, work_of(plan, chosen, static_cast<double>(*count))) : no_prediction();
 }
 
-std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
-                                   const std::vector<std::vector<Values>>& inputs) {
-  return std::vector<Expectation>(world, reduce_over_ranks(kernel, inputs, 0, extents.m * extents.n));
+Draft plan_ring(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/ring.hip");
+  const int vector = choose_vector(request, kernel, problem.accumulate);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, 2);
+  choose_chunk(request, kernel, vector);
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, 2 * kernel.number("blocks"));
+  kernel.workspace = workspace_of(problem, 1, {{"m"}, {"n"}}, problem.accumulate, vector);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"output"});
+  return draft_of(std::move(kernel), same_types(problem));
+}
+
+/// A rank in the middle passes on every partial sum and every result, over one link. Before the first of them reach the
+/// last rank, a chunk of every block has passed each of the others.
+std::vector<Work> cost_of_ring(const Problem& problem, const Draft& draft) {
+  const double bytes = bytes_of_elements(problem);
+  const double partial_bytes = bytes * static_cast<double>(iris::bytes_of(problem.accumulate)) /
+                               static_cast<double>(iris::bytes_of(problem.dtype));
+  double sent = problem.world == 1 ? 0 : std::max(partial_bytes, bytes);
+  double fill = 0;
+  if (problem.world > 2) {
+    const KernelPlan& kernel = draft.kernels.front();
+    const auto in_flight = static_cast<double>(kernel.number("chunk") * kernel.number("blocks"));
+    const double elements = std::max(1.0, bytes / static_cast<double>(iris::bytes_of(problem.dtype)));
+    sent = partial_bytes + bytes;
+    fill = (problem.world - 2) * sent * std::min(1.0, in_flight / elements);
+  }
+  return {{.link_bytes = sent,
+           .over_one_link = true,
+           .fill_bytes = fill,
+           .memory_bytes = 2 * bytes + 2 * partial_bytes,
+           .signals = 2 * (problem.world - 1)}};
+}
+
+constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 4> ring_keys = {"blocks", "threads", "vector", "chunk"};
+constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_shot.hip"};
+constexpr std::array<std::string_view, 1> two_shot_templates = {"all_reduce/two_shot.hip"};
+constexpr std::array<std::string_view, 1> ring_templates = {"all_reduce/ring.hip"};
+
+constexpr std::array variants = {
+    Variant{.name = "one_shot",
+            .summary = "every rank sends all to all and reduces all: one signal, for small sizes",
+            .templates = one_shot_templates,
+            .keys = keys,
+            .plan = plan_one_shot,
+            .cost = cost_of_one_shot},
+    Variant{.name = "two_shot",
+            .summary = "each rank reduces a shard and sends it to all: the fewest bytes",
+            .templates = two_shot_templates,
+            .keys = keys,
+            .plan = plan_two_shot,
+            .cost = cost_of_two_shot},
+    Variant{.name = "ring",
+            .summary = "neighbours only: sums pass from rank to rank in order, then the results",
+            .templates = ring_templates,
+            .keys = ring_keys,
+            .plan = plan_ring,
+            .cost = cost_of_ring},
+};
+
+constexpr BusConvention bus = {.size_has_world = false,
+                               .bus_over_algorithm = [](double world) { return 2 * (world - 1) / world; }};
+
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t count = iris::size_of(problem);
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world),
+                                  reduce_over_ranks(problem, inputs, 0, count));
 }
 
 }  // namespace
@@ -140,12 +171,9 @@ extern const Pattern all_reduce = {
     .name = "all_reduce",
     .summary = "(m,n) -> (m,n): every rank gets the reduction of all inputs",
     .variants = variants,
-    .extents = "mn",
-    .reduces = true,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
     .reference = reference,
+    .bus = &bus,
 };
 
 }  // namespace irisgen

@@ -1,67 +1,60 @@
 #include <algorithm>
 #include <array>
 
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
 #include "generator/plan/planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::vector<Dimension> shape = {{"m"}, {"n", problem.world}};
+  return {{.name = "input", .access = Access::read, .dtype = problem.dtype, .shape = shape},
+          {.name = "output", .access = Access::write, .dtype = problem.dtype, .shape = shape}};
+}
+
+Draft plan_direct(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_to_all/direct.hip");
+  const int vector = choose_vector(request, kernel, problem.dtype, static_length(problem, {"n"}));
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  add_types(request, kernel, {});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * problem.world * bytes, .signals = 2}};
+}
+
+constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 1> templates = {"all_to_all/direct.hip"};
+
 constexpr std::array variants = {
-    Variant{"direct", "every rank pushes each piece of its rows to the rank it belongs to", "all_to_all/direct.hip"},
+    Variant{.name = "direct",
+            .summary = "every rank pushes each shard of its rows to the rank it belongs to",
+            .templates = templates,
+            .keys = keys,
+            .plan = plan_direct,
+            .cost = cost_of_direct},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report);
-}
+constexpr BusConvention bus = {.size_has_world = true,
+                               .bus_over_algorithm = [](double world) { return (world - 1) / world; }};
 
-void plan(Plan& plan) {
-  const KernelSpec& kernel = plan.kernel;
-  use_variant(plan, variant_of(kernel), "the only one");
-  std::optional<std::int64_t> piece;
-  if (!kernel.n.dynamic) piece = kernel.n.value;
-  const int vector = choose_vector(plan, kernel.dtype, piece);
-  const auto count = static_count(kernel);
-  choose_grid(plan, count, vector);
-
-  const int alignment = static_cast<int>(vector * bytes_of(kernel.dtype));
-  const std::vector<Argument::Dimension> shape = {{'m'}, {'n', plan.world}};
-  plan.arguments = {
-      {.name = "input",
-       .access = Access::read,
-       .dtype = kernel.dtype,
-       .shape = shape,
-       .symmetric = false,
-       .alignment = alignment},
-      {.name = "output",
-       .access = Access::write,
-       .dtype = kernel.dtype,
-       .shape = shape,
-       .symmetric = true,
-       .alignment = alignment},
-  };
-  plan.in_place = false;
-  plan.flags = std::int64_t{plan.blocks} * plan.world;
-  if (!count) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double bytes = static_cast<double>(*count * bytes_of(kernel.dtype));
-  plan.prediction = predict(
-      *plan.target, {.link_bytes = (plan.world - 1) * bytes, .memory_bytes = 2 * plan.world * bytes, .signals = 2});
-}
-
-std::vector<Expectation> reference(const KernelSpec&, int world, const Extents& extents,
-                                   const std::vector<std::vector<Values>>& inputs) {
-  const std::int64_t row_length = world * extents.n;
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t world = problem.world;
+  const std::int64_t m = problem.extent("m").value;
+  const std::int64_t n = problem.extent("n").value;
   std::vector<Expectation> expectations;
-  for (int rank = 0; rank < world; ++rank) {
-    Values output(extents.m * row_length);
-    for (std::int64_t row = 0; row < extents.m; ++row) {
-      for (int source = 0; source < world; ++source) {
-        const auto piece = inputs[source][0].begin() + row * row_length + rank * extents.n;
-        std::copy_n(piece, extents.n, output.begin() + row * row_length + source * extents.n);
+  for (std::int64_t rank = 0; rank < world; ++rank) {
+    Values output(static_cast<std::size_t>(m * world * n));
+    for (std::int64_t row = 0; row < m; ++row) {
+      for (std::int64_t source = 0; source < world; ++source) {
+        const auto shard = inputs[static_cast<std::size_t>(source)][0].begin() + (row * world + rank) * n;
+        std::copy_n(shard, n, output.begin() + (row * world + source) * n);
       }
     }
     expectations.push_back(exactly(std::move(output)));
@@ -73,14 +66,11 @@ std::vector<Expectation> reference(const KernelSpec&, int world, const Extents& 
 
 extern const Pattern all_to_all = {
     .name = "all_to_all",
-    .summary = "(m,world*n) -> (m,world*n): piece p of rank r's rows becomes piece r of rank p's",
+    .summary = "(m,world*n) -> (m,world*n): shard p of rank r's rows becomes shard r of rank p's",
     .variants = variants,
-    .extents = "mn",
-    .reduces = false,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
     .reference = reference,
+    .bus = &bus,
 };
 
 }  // namespace irisgen

@@ -1,60 +1,52 @@
 #include <array>
 
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
 #include "generator/plan/planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::vector<Dimension> shape = {{"m"}, {"n"}};
+  return {{.name = "input", .access = Access::read, .dtype = problem.dtype, .shape = shape, .root_only = true},
+          {.name = "output", .access = Access::write, .dtype = problem.dtype, .shape = shape}};
+}
+
+Draft plan_direct(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "broadcast/direct.hip");
+  add_number(kernel, "root", *problem.root, "", "");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, 2);
+  add_types(request, kernel, {});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
+  return draft_of(std::move(kernel), true);
+}
+
+std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * bytes, .signals = 2}};
+}
+
+constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 1> templates = {"broadcast/direct.hip"};
+
 constexpr std::array variants = {
-    Variant{"direct", "the root pushes its input into all outputs", "broadcast/direct.hip"},
+    Variant{.name = "direct",
+            .summary = "the root pushes its input into all outputs",
+            .templates = templates,
+            .keys = keys,
+            .plan = plan_direct,
+            .cost = cost_of_direct},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report);
-}
+constexpr BusConvention bus = {.size_has_world = false, .bus_over_algorithm = [](double) { return 1.0; }};
 
-void plan(Plan& plan) {
-  const Dtype dtype = plan.kernel.dtype;
-  use_variant(plan, variant_of(plan.kernel), "the only one");
-  const int vector = choose_vector(plan, dtype);
-  const auto count = static_count(plan.kernel);
-  choose_grid(plan, count, vector);
-  choose_unroll(plan, 2);
-  plan.substitutions["root"] = std::to_string(plan.kernel.root);
-
-  const int alignment = static_cast<int>(vector * bytes_of(dtype));
-  const std::vector<Argument::Dimension> shape = {{'m'}, {'n'}};
-  plan.arguments = {
-      {.name = "input",
-       .access = Access::read,
-       .dtype = dtype,
-       .shape = shape,
-       .symmetric = false,
-       .alignment = alignment,
-       .root_only = true},
-      {.name = "output",
-       .access = Access::write,
-       .dtype = dtype,
-       .shape = shape,
-       .symmetric = true,
-       .alignment = alignment},
-  };
-  plan.in_place = true;
-  plan.flags = std::int64_t{plan.blocks} * plan.world;
-  if (!count) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double bytes = static_cast<double>(*count * bytes_of(dtype));
-  plan.prediction =
-      predict(*plan.target, {.link_bytes = (plan.world - 1) * bytes, .memory_bytes = 2 * bytes, .signals = 2});
-}
-
-std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents&,
-                                   const std::vector<std::vector<Values>>& inputs) {
-  return std::vector<Expectation>(world, exactly(inputs[kernel.root][0]));
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const Values& of_root = inputs[static_cast<std::size_t>(*problem.root)][0];
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), exactly(of_root));
 }
 
 }  // namespace
@@ -63,12 +55,9 @@ extern const Pattern broadcast = {
     .name = "broadcast",
     .summary = "(m,n) -> (m,n): every rank gets the root's input",
     .variants = variants,
-    .extents = "mn",
-    .reduces = false,
-    .rooted = true,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
     .reference = reference,
+    .bus = &bus,
 };
 
 }  // namespace irisgen

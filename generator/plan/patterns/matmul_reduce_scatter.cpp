@@ -1,75 +1,87 @@
-#include <array>
-
-#include "generator/plan/patterns/matmul.hpp"
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
-#include "generator/plan/planning.hpp"
+#include "generator/plan/compose.hpp"
+#include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+std::vector<Argument> arguments(const Problem& problem) {
+  return {
+      {.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
+      {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m", 1, problem.world}, {"n"}}}};
+}
+
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  const std::int64_t world = problem.world;
+  const int sums_of_access = static_cast<int>(16 / iris::bytes_of(problem.accumulate));
+  KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/workgroup_specialized.hip");
+  choose_tiles(request, kernel);
+  auto tiles = tiles_of(request, kernel, {"m", 1, world}, {"n"});
+  if (tiles) *tiles *= world;
+  choose_roles(request, kernel, tiles, "sum what has arrived");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, (kernel.number("blocks") - kernel.number("comm_blocks")) * world);
+  kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.accumulate, sums_of_access);
+  kernel.arguments = place(arguments(problem), 16, {});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+  const double slot = matrix_bytes(problem, {{"m", 1, problem.world}, {"n"}}, problem.accumulate);
+  return {{.link_bytes = (problem.world - 1) * slot,
+           .memory_bytes = 2 * problem.world * slot,
+           .flops = weighted_flops(problem),
+           .signals = 2}};
+}
+
+Draft plan_bulk_synchronous(const Request& request) {
+  const Problem& problem = request.problem;
+  Composition whole(request);
+  whole.add_intermediate("product", problem.accumulate, {{"m"}, {"n"}});
+  whole.add(matmul_part(problem, "a", "product", problem.accumulate));
+  whole.add({.name = "reduce_scatter",
+             .problem = {.pattern = "reduce_scatter",
+                         .dtype = problem.accumulate,
+                         .accumulate = problem.accumulate,
+                         .result = problem.result,
+                         .op = Op::sum},
+             .extents = {{"m", {"m", 1, problem.world}}, {"n", {"n"}}},
+             .buffers = {{"input", "product"}, {"output", "output"}},
+             .settings = {{"blocks", "comm_blocks"}}});
+  return whole.take();
+}
+
+constexpr std::array<std::string_view, 1> templates = {"matmul_reduce_scatter/workgroup_specialized.hip"};
+
 constexpr std::array variants = {
-    Variant{"specialised", "one grid, two roles: some blocks multiply and push tiles, the others sum what has arrived",
-            "matmul_reduce_scatter/specialised.hip"},
+    Variant{.name = "workgroup_specialized",
+            .summary = "one grid, two roles: some blocks multiply and push tiles, the others sum what has arrived",
+            .templates = templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
+    Variant{.name = "bulk_synchronous",
+            .summary = "a matmul, then a reduce_scatter of unrounded sums",
+            .templates = {},
+            .keys = role_keys,
+            .plan = plan_bulk_synchronous,
+            .cost = cost_of_parts},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report, {"comm_blocks", "tile_m", "tile_n", "tile_k"});
-  check_rows(kernel, report);
-  if (kernel.op != Op::sum) {
-    report.error(kernel.where, "matmul_reduce_scatter cannot reduce with '" + std::string(to_string(kernel.op)) +
-                                   "'; products are summed over the ranks, remove 'op'");
-  }
-}
-
-void plan(Plan& plan) {
-  const KernelSpec& kernel = plan.kernel;
-  use_variant(plan, variant_of(kernel), "the only one");
-  plan.substitutions["accumulate"] = to_string(kernel.accumulate);
-  choose_tiles(plan);
-  choose_roles(plan, "sum what has arrived");
-
-  plan.arguments = {
-      matrix(plan, "a", Access::read, {'m'}, {'k'}),
-      matrix(plan, "b", Access::read, {'k'}, {'n'}),
-      matrix(plan, "output", Access::write, {.extent = 'm', .divisor = plan.world}, {'n'}),
-  };
-  plan.in_place = false;
-  plan.flags = (plan.blocks - std::stoll(plan.substitutions["comm_blocks"])) * plan.world;
-  plan.workspace = workspace_of(plan, {.parts = plan.world,
-                                       .extents = "mn",
-                                       .divisor = plan.world,
-                                       .dtype = kernel.accumulate,
-                                       .granule = static_cast<int>(16 / bytes_of(kernel.accumulate))});
-  if (!is_static(kernel)) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double rows = static_cast<double>(kernel.m.value) / plan.world;
-  const double slot = rows * static_cast<double>(kernel.n.value * bytes_of(kernel.accumulate));
-  plan.prediction = predict(*plan.target, {.link_bytes = (plan.world - 1) * slot,
-                                           .memory_bytes = 2 * plan.world * slot,
-                                           .flops = matmul_flops(kernel),
-                                           .signals = 2});
-}
-
 /// Tolerance: product_error() over k and the ranks, and the last rounding.
-std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
-                                   const std::vector<std::vector<Values>>& inputs) {
-  const std::int64_t rows = extents.m / world;
-  const auto elements = static_cast<std::size_t>(rows * extents.n);
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t rows = problem.extent("m").value / problem.world;
+  const std::int64_t n = problem.extent("n").value;
+  const std::int64_t k = problem.extent("k").value;
   std::vector<Expectation> expectations;
-  for (int rank = 0; rank < world; ++rank) {
-    Product product{Values(elements), Values(elements)};
-    for (const auto& arguments : inputs) {
-      const double* const a = arguments[0].data() + rank * rows * extents.k;
-      multiply_into(product, kernel.dtype, a, arguments[1], rows, extents.k, extents.n);
+  for (std::int64_t rank = 0; rank < problem.world; ++rank) {
+    Product product(rows * n);
+    for (const auto& of_rank : inputs) {
+      multiply_into(product, problem.dtype, of_rank[0].data() + rank * rows * k, of_rank[1], rows, k, n);
     }
-    Expectation expectation;
-    for (std::size_t i = 0; i < elements; ++i) {
-      expect(expectation, kernel.dtype, product.sums[i], product_error(product, i, kernel.accumulate));
-    }
-    expectations.push_back(std::move(expectation));
+    expectations.push_back(expect_product(product, problem));
   }
   return expectations;
 }
@@ -80,12 +92,10 @@ extern const Pattern matmul_reduce_scatter = {
     .name = "matmul_reduce_scatter",
     .summary = "A(m,k), B(k,n) -> (m/world,n): rank r gets its rows of the ranks' products, summed",
     .variants = variants,
-    .extents = "mnk",
-    .reduces = true,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
+    .check = check_rows,
     .reference = reference,
+    .flops = matmul_flops,
 };
 
 }  // namespace irisgen

@@ -1,62 +1,55 @@
 #include <array>
 
-#include "generator/plan/patterns/patterns.hpp"
-#include "generator/plan/patterns/reference.hpp"
 #include "generator/plan/planning.hpp"
+#include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::int64_t world = problem.world;
+  return {{.name = "input", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", world}, {"n"}}},
+          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+}
+
+Draft plan_direct(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "reduce_scatter/direct.hip");
+  const auto count = static_count(problem, {{"m"}, {"n"}});
+  const int vector = choose_vector(request, kernel, problem.dtype, count);
+  choose_grid(request, kernel, count, vector);
+  choose_unroll(request, kernel, problem.world, "accesses in flight for each rank");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"input"});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
+}
+
+constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 1> templates = {"reduce_scatter/direct.hip"};
+
 constexpr std::array variants = {
-    Variant{"direct", "every rank pulls its segment of all inputs and reduces it", "reduce_scatter/direct.hip"},
+    Variant{.name = "direct",
+            .summary = "every rank pulls its shard of all inputs and reduces it",
+            .templates = templates,
+            .keys = keys,
+            .plan = plan_direct,
+            .cost = cost_of_direct},
 };
 
-void check(const KernelSpec& kernel, Report& report) {
-  check_variant_and_config(kernel, report);
-}
+constexpr BusConvention bus = {.size_has_world = true,
+                               .bus_over_algorithm = [](double world) { return (world - 1) / world; }};
 
-void plan(Plan& plan) {
-  const Dtype dtype = plan.kernel.dtype;
-  use_variant(plan, variant_of(plan.kernel), "the only one");
-  choose_reduction(plan);
-  const auto count = static_count(plan.kernel);
-  const int vector = choose_vector(plan, dtype, count);
-  choose_grid(plan, count, vector);
-  choose_unroll(plan, plan.world);
-
-  const int alignment = static_cast<int>(vector * bytes_of(dtype));
-  plan.arguments = {
-      {.name = "input",
-       .access = Access::read,
-       .dtype = dtype,
-       .shape = {{'m', plan.world}, {'n'}},
-       .symmetric = true,
-       .alignment = alignment},
-      {.name = "output",
-       .access = Access::write,
-       .dtype = dtype,
-       .shape = {{'m'}, {'n'}},
-       .symmetric = false,
-       .alignment = alignment},
-  };
-  plan.in_place = false;
-  plan.flags = std::int64_t{plan.blocks} * plan.world;
-  if (!count) {
-    plan.prediction = no_prediction();
-    return;
-  }
-  const double bytes = static_cast<double>(*count * bytes_of(dtype));
-  plan.prediction = predict(
-      *plan.target, {.link_bytes = (plan.world - 1) * bytes, .memory_bytes = (plan.world + 1) * bytes, .signals = 2});
-}
-
-std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Extents& extents,
-                                   const std::vector<std::vector<Values>>& inputs) {
-  const std::int64_t count = extents.m * extents.n;
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t count = iris::size_of(problem);
   std::vector<Expectation> expectations;
-  expectations.reserve(world);
-  for (int rank = 0; rank < world; ++rank) {
-    expectations.push_back(reduce_over_ranks(kernel, inputs, rank * count, count));
+  for (int rank = 0; rank < problem.world; ++rank) {
+    expectations.push_back(reduce_over_ranks(problem, inputs, rank * count, count));
   }
   return expectations;
 }
@@ -65,14 +58,11 @@ std::vector<Expectation> reference(const KernelSpec& kernel, int world, const Ex
 
 extern const Pattern reduce_scatter = {
     .name = "reduce_scatter",
-    .summary = "(world*m,n) -> (m,n): rank r gets segment r of the reduction of all inputs",
+    .summary = "(world*m,n) -> (m,n): rank r gets shard r of the reduction of all inputs",
     .variants = variants,
-    .extents = "mn",
-    .reduces = true,
-    .rooted = false,
-    .check = check,
-    .plan = plan,
+    .arguments = arguments,
     .reference = reference,
+    .bus = &bus,
 };
 
 }  // namespace irisgen

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "irisgen/pattern.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 
@@ -22,30 +21,24 @@ std::vector<std::int64_t> parse_sizes(std::string_view text);
 /// std::invalid_argument for a fused kernel, which has no one size.
 irisgen::KernelSpec at_size(const irisgen::KernelSpec& kernel, int world, std::int64_t bytes);
 
-/// The size that at_size() is about, of any launch.
-std::int64_t size_of(const irisgen::KernelSpec& kernel, int world, const irisgen::Extents& extents);
-
-/// Bus bandwidth over algorithm bandwidth (size / time), as nccl-tests counts it: 2(n-1)/n for all_reduce, 1 for
-/// broadcast, (n-1)/n for the other collectives; 0 for a fused kernel.
-double bus_factor(const irisgen::Pattern& pattern, int world);
-
 struct BenchOptions {
   std::vector<std::int64_t> sizes;  ///< bytes, for collectives; empty: the kernel's own shape, which must be static
   int batches = 20;                 ///< the median is over these
   int launches = 20;                ///< at most, of a batch; fewer where a launch is long
   std::uint64_t seed = 0;           ///< of the data
+  std::string compiler = {};        ///< as for build_operation
   /// Called from the calling thread before each size.
   std::function<void(int done, int total)> progress = nullptr;
 };
 
 /// One size. Rates are in 10⁹ bytes per second, per GPU.
 struct BenchPoint {
-  irisgen::Extents extents;
+  Extents extents;
   std::int64_t bytes = 0;  ///< as nccl-tests counts them; 0 for a fused kernel
   std::string variant;
-  int blocks = 0;
-  int threads = 0;
-  double time_us = 0;  ///< median of the batches
+  std::string grids;        ///< blocks x threads of each kernel: "32 x 512", "16 x 512, 264 x 256"
+  double time_us = 0;       ///< median of the batches
+  double predicted_us = 0;  ///< by the plan
   double fastest_us = 0;
   double slowest_us = 0;
   double algorithm_gbs = 0;
@@ -65,9 +58,9 @@ struct BenchReport {
 /// events of every rank, launches one after another without a wait of the host; its time is the slowest rank's, divided
 /// by the launches. So a time contains what of the launches' gaps the device cannot hide, and no host time. The data is
 /// random; the buffers are the same in every launch, so sizes below the L2 cache's are measured there, as in
-/// nccl-tests. Nothing is verified: run_kernel does that. Throws a sentence for the host target (the CPU engine is for
-/// correctness), and what planning, compiling and launching throw.
-BenchReport bench_kernel(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
-                         const BenchOptions& options = {});
+/// nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for the host target (the CPU engine is
+/// for correctness), and what planning, compiling and launching throw.
+BenchReport bench_operation(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
+                            const BenchOptions& options = {});
 
 }  // namespace iris

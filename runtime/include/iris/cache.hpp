@@ -45,7 +45,7 @@ class Cache {
 
   /// What `remember` was told under this shorter key, without a compiler being opened: the code, if every file of its
   /// compiler is still the one that it was. Nothing otherwise.
-  std::optional<CodeObject> recall(const std::string& short_key);
+  std::optional<CodeObject> lookup(const std::string& short_key);
   /// `short_key` led to `key`, compiled by a compiler made of `files`. Does nothing where a file cannot be told from
   /// another by its build-id.
   void remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files);

@@ -18,10 +18,10 @@ struct Resources {
 
 /// A compiled kernel: an AMD code object, a cubin, or (host) a shared library.
 struct CodeObject {
-  std::string target;
-  std::string compiler;  ///< name and version
-  std::vector<std::byte> bytes;
-  Resources resources;
+  std::string target = {};
+  std::string compiler = {};  ///< name and version
+  std::vector<std::byte> bytes = {};
+  Resources resources = {};
   bool from_cache = false;
 };
 

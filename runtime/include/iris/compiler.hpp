@@ -13,9 +13,9 @@ namespace iris {
 
 /// One source of one kernel, self-contained, for one target.
 struct CompileRequest {
-  std::string name;  ///< shown as the file's name in messages: gradient_sum.w8.gfx942.hip
-  std::string source;
-  std::string symbol;  ///< of the entry, whose resources are reported
+  std::string name = {};  ///< shown as the file's name in messages: gradient_sum.w8.gfx942.hip
+  std::string source = {};
+  std::string symbol = {};  ///< of the entry, whose resources are reported
   const irisgen::Target* target = nullptr;
 };
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "iris/code_object.hpp"
-#include "irisgen/target.hpp"
 
 namespace iris {
 
@@ -24,8 +24,10 @@ class Module {
   virtual const Function& function(const std::string& symbol) = 0;
 };
 
-/// An in-order queue of a device. Null is the device's own default stream.
+/// An in-order queue of a device. Null is the rank's own default stream.
 using Stream = void*;
+/// A point in a stream.
+using Event = void*;
 
 /// Grid and block of a launch, and the arguments: one pointer to each argument's bytes, with its size.
 struct LaunchConfig {
@@ -38,6 +40,8 @@ struct ArgumentBytes {
   const void* data;
   std::size_t size;
 };
+/// Most arguments that a launch may have.
+inline constexpr std::size_t max_arguments = 32;
 
 /// One rank's view of one GPU, or of the CPU. Called from the rank's own thread; every call that can fail throws
 /// std::runtime_error with a sentence that names the call, the rank and the device.
@@ -45,7 +49,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual const irisgen::Target& target() const = 0;
+  virtual std::string target() const = 0;       ///< what it runs, as irisgen names targets: host, gfx942, sm_90a
   virtual std::string description() const = 0;  ///< "NVIDIA H200", "CPU (fibers)"
   virtual int index() const = 0;                ///< of the physical device
   virtual int compute_units() const = 0;
@@ -66,6 +70,8 @@ class Device {
   /// Ordered in the stream, and complete on return.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = nullptr) = 0;
   virtual void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream = nullptr) = 0;
+  /// Ordered in the stream; returns at once. Between device memories of this rank and its peers, by the copy engine.
+  virtual void enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) = 0;
 
   virtual std::unique_ptr<Module> load(const CodeObject& code) = 0;
   /// Blocks of this many threads that the whole device holds at once.
@@ -74,10 +80,14 @@ class Device {
                       std::span<const ArgumentBytes> arguments) = 0;
   virtual void synchronize(Stream stream = nullptr) = 0;
 
-  /// Device-side time stamps in a stream, for benchmarks. milliseconds() waits for both.
-  virtual void* record_event(Stream stream) = 0;
-  virtual double milliseconds(void* start, void* stop) = 0;
-  virtual void destroy_event(void* event) noexcept = 0;
+  /// A point in a stream, recorded anew as often as one likes.
+  virtual Event create_event() = 0;
+  virtual void destroy_event(Event event) noexcept = 0;
+  virtual void record(Event event, Stream stream) = 0;
+  /// What is enqueued in the stream from now on waits for the event's last recording.
+  virtual void wait(Event event, Stream stream) = 0;
+  /// Between two recorded events, on the device's clock. Waits for both.
+  virtual double milliseconds(Event start, Event stop) = 0;
 };
 
 /// Told when a rank's own thread can issue work and when it cannot. The CPU engine runs kernels only while no rank can,
@@ -91,7 +101,7 @@ class RankObserver {
 };
 
 /// The devices of one World, one for each rank, able to address one another. `ranks` may exceed the number of physical
-/// devices: they are dealt round-robin, and resident-block checks count all ranks of a device.
+/// devices: they are given out in turn, and resident-block checks count all ranks of a device.
 struct DeviceGroup {
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<int> ranks_per_device;                 ///< indexed by Device::index()

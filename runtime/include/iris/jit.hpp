@@ -1,24 +1,49 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "iris/cache.hpp"
-#include "iris/code_object.hpp"
 #include "iris/compiler.hpp"
-#include "iris/kernel.hpp"
+#include "iris/operation.hpp"
 #include "irisgen/plan.hpp"
+#include "irisgen/source.hpp"
+#include "irisgen/spec.hpp"
 
 namespace iris {
+
+class Context;
 
 /// From the cache, or compiled and kept there. Throws CompileError.
 CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache& cache);
 
-/// What a Plan becomes on its way to a compiler: the self-contained source.
-CompileRequest make_request(const irisgen::Plan& plan);
+/// What each kernel of a plan becomes on its way to a compiler: its self-contained source.
+std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::vector<irisgen::Source>& sources);
 
-/// Plan to kernel, ready for any World of its target. `compiler` names one (clang, hiprtc, nvrtc), or is empty for the
-/// target's own. Throws CompileError; std::runtime_error with a sentence that says what to install if there is no
+/// Plan to operation, ready for any World of its target. `compiler` names one (clang, hiprtc, nvrtc), or is empty for
+/// the target's own. Throws CompileError; std::runtime_error with a sentence that says what to install if there is no
 /// compiler for the target.
-BuiltKernel build_kernel(const irisgen::Plan& plan, std::string_view compiler = {}, Cache& cache = Cache::of_user());
+BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler = {},
+                               Cache& cache = Cache::of_user());
+
+struct JitOptions {
+  std::string kernel = {};    ///< of a description with several: its name
+  Extents capacity = {};      ///< bounds the dynamic extents
+  std::string compiler = {};  ///< as for build_operation
+  irisgen::PlanOptions plan = {};
+};
+
+/// A kernel described at run time, planned and compiled for the context's world and target, and loaded: ready to be
+/// launched. Collective, as Operation's constructor is; rank 0 reads, plans and compiles for all. Throws on every rank
+/// what rank 0 met: irisgen::SpecError for a wrong description, CompileError, or a sentence. On other ranks than 0 all
+/// of these are std::runtime_error with the same words.
+///
+/// The description is a text (YAML or JSON), which must list the world's size among the kernel's worlds, or a
+/// KernelSpec, whose worlds may be left empty.
+Operation jit(Context& context, std::string_view description, const JitOptions& options = {});
+Operation jit(Context& context, const irisgen::KernelSpec& description, const JitOptions& options = {});
+/// The same from a file.
+Operation jit_file(Context& context, const std::string& path, const JitOptions& options = {});
 
 }  // namespace iris

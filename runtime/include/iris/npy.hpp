@@ -12,7 +12,7 @@ namespace iris {
 
 /// An array as NumPy's .npy files hold it: row-major, little-endian.
 struct NpyArray {
-  irisgen::Dtype dtype = irisgen::Dtype::f32;
+  Dtype dtype = Dtype::f32;
   std::vector<std::int64_t> shape;  ///< empty for a scalar
   std::vector<std::byte> bytes;     ///< product of the shape times the element's size
 };
@@ -20,10 +20,10 @@ struct NpyArray {
 /// Reads a .npy file (format versions 1 to 3) whose elements are to be `wanted`. NumPy has no bf16: an f4 file serves,
 /// rounded to nearest even. Throws std::runtime_error with a sentence that names the file for anything else: another
 /// type, Fortran order, big-endian, a header or data that is truncated or lies.
-NpyArray read_npy(const std::string& path, irisgen::Dtype wanted);
+NpyArray read_npy(const std::string& path, Dtype wanted);
 
 /// The same from a file's content; `name` is for messages.
-NpyArray parse_npy(std::string_view content, irisgen::Dtype wanted, const std::string& name);
+NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& name);
 
 /// Writes a version 1 file under another name, then renames it, so that no reader sees half of it. bf16 becomes f4.
 /// Throws std::runtime_error naming the file.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "iris/kernel.hpp"
+#include "iris/operation.hpp"
 #include "iris/values.hpp"
 
 namespace iris {
@@ -17,15 +17,15 @@ namespace iris {
 using BuffersOfRanks = std::vector<std::vector<std::byte>>;
 
 struct RunOptions {
-  LaunchExtents extents;       ///< every dynamic extent; the others may be left out
+  Extents extents = {};        ///< every dynamic extent; the others may be left out
   std::uint64_t seed = 0;      ///< of the data that is not given, and of the host's order of execution
   int repeat = 1;              ///< launches; data that is not given differs from launch to launch
   bool verify = true;          ///< against Pattern::reference, every element of every rank and launch
   std::size_t heap_bytes = 0;  ///< of each rank; 0: as much as the run needs
-  std::map<std::string, BuffersOfRanks> inputs;  ///< by argument; an argument that is absent gets random data
+  std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; an argument that is absent gets random data
 
   /// Called now and then from the calling thread: what is going on ("launch", "verify"), how much of it is done.
-  std::function<void(std::string_view stage, int done, int total)> progress;
+  std::function<void(std::string_view stage, int done, int total)> progress = {};
 };
 
 /// The element furthest from what it must be, against its tolerance, of all ranks and launches.
@@ -57,7 +57,7 @@ struct RunReport {
 /// Makes a World for the manifest's target and size, gives every rank its inputs, poisons the outputs, launches and
 /// verifies. Launches follow one another without the host waiting in between, a few at a time, so that one's end and
 /// the next one's start overlap as they do in real programs. Throws a sentence if an input has the wrong size or the
-/// kernel cannot be launched, times out or deadlocks; wrong results are reported, not thrown.
-RunReport run_kernel(const BuiltKernel& built, const RunOptions& options);
+/// operation cannot be launched, times out or deadlocks; wrong results are reported, not thrown.
+RunReport run_operation(const BuiltOperation& built, const RunOptions& options);
 
 }  // namespace iris

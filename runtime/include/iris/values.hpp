@@ -12,17 +12,17 @@ namespace iris {
 
 /// The bytes of float64 values as elements of `dtype`: rounded to nearest even, overflow to infinity; i32 takes the
 /// value modulo 2^32. Written independently of device/, since the tests of kernels rest on it.
-std::vector<std::byte> to_bytes(std::span<const double> values, irisgen::Dtype dtype);
+std::vector<std::byte> to_bytes(std::span<const double> values, Dtype dtype);
 
 /// The elements as float64, exactly. Throws std::invalid_argument if the bytes are no whole number of elements.
-irisgen::Values to_values(std::span<const std::byte> bytes, irisgen::Dtype dtype);
+irisgen::Values to_values(std::span<const std::byte> bytes, Dtype dtype);
 
 /// `value` rounded to the nearest element of `dtype`.
-double round_to(double value, irisgen::Dtype dtype);
+double round_to(double value, Dtype dtype);
 
 /// A byte that, repeated, is a value no test data contains: NaN for floats, a large negative number for i32. Outputs
 /// are filled with it before a launch, so that an element which the kernel forgot cannot pass.
-unsigned char poison_byte(irisgen::Dtype dtype);
+unsigned char poison_byte(Dtype dtype);
 
 /// How one buffer compares with what it must hold. `index` is the element whose error is largest against its tolerance.
 struct Comparison {
@@ -38,6 +38,6 @@ struct Comparison {
 
 /// Checks every element. NaN is right where NaN is expected; an infinity is right where it is expected or where the
 /// expected value, its tolerance added, rounds to it. Throws std::invalid_argument if the sizes differ.
-Comparison compare(std::span<const std::byte> actual, irisgen::Dtype dtype, const irisgen::Expectation& expected);
+Comparison compare(std::span<const std::byte> actual, Dtype dtype, const irisgen::Expectation& expected);
 
 }  // namespace iris

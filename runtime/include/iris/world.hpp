@@ -30,7 +30,7 @@ class World {
   World& operator=(const World&) = delete;
 
   int size() const;
-  const irisgen::Target& target() const;
+  const std::string& target() const;
 
   /// Runs `body` once per rank, each on a thread of its own, and waits for all. If ranks throw, the others' collective
   /// calls throw too (nobody hangs) and the first error is rethrown here, naming its rank.

@@ -28,8 +28,8 @@ bool agrees(const std::int32_t* output, std::int64_t count) {
 }  // namespace
 
 int main() {
-  const auto manifest = irisgen::parse_manifest(irisgen_kernels::Everything::embedded().front().manifest);
-  const std::int64_t count = manifest.n.value;
+  const auto manifest = iris::parse_manifest(irisgen_kernels::Everything::embedded().front().manifest);
+  const std::int64_t count = manifest.problem.extent("n").value;
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(std::int32_t);
 
   iris::World world({.size = ranks, .target = "host"});

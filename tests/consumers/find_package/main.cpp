@@ -28,8 +28,8 @@ bool agrees(const float* output, std::int64_t count) {
 }  // namespace
 
 int main() {
-  const auto manifest = irisgen::parse_manifest(irisgen_kernels::Total::embedded().front().manifest);
-  const std::int64_t count = manifest.n.value;
+  const auto manifest = iris::parse_manifest(app::kernels::Total::embedded().front().manifest);
+  const std::int64_t count = manifest.problem.extent("n").value;
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
 
   iris::World world({.size = ranks, .target = "host"});
@@ -42,7 +42,7 @@ int main() {
     }
     context.barrier();
 
-    irisgen_kernels::Total total(context);
+    app::kernels::Total total(context);
     total(input, output);
     context.barrier();
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <iris/embedded.hpp>
-#include <iris/kernel.hpp>
+#include <iris/operation.hpp>
 #include <iris/world.hpp>
 #include <span>
 
 namespace irisgen_kernels {
+inline namespace builds_50de200149bae6c2 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -16,21 +17,22 @@ class GradientSum {
   /// Collective: every rank of the world makes one, in the same order. Throws std::runtime_error if the kernel
   /// is not built for the world's size and target, or if its blocks do not fit on the device together.
   explicit GradientSum(iris::Context& context)
-      : kernel_(context, iris::find_embedded(embedded(), context.num_ranks(), context.device().target().name)) {}
+      : operation_(context, iris::find_embedded(embedded(), context.num_ranks(), context.device().target())) {}
 
   /// Enqueues one launch; every rank does. Row-major, per rank:
   /// `input`: (85002), read; on the symmetric heap.
   /// `output`: (85002), written; on the symmetric heap.
   void operator()(const float* input, float* output, iris::Stream stream = nullptr) {
     void* const buffers[] = {const_cast<float*>(input), output};
-    kernel_.launch(buffers, {}, stream);
+    operation_.launch(buffers, {}, stream);
   }
 
   /// Every build of this kernel in the program.
-  static std::span<const iris::EmbeddedKernel> embedded();
+  static std::span<const iris::EmbeddedOperation> embedded();
 
  private:
-  iris::Kernel kernel_;
+  iris::Operation operation_;
 };
 
+}  // namespace builds_50de200149bae6c2
 }  // namespace irisgen_kernels

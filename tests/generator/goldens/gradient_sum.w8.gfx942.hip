@@ -3,44 +3,51 @@
 // all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942
 // spec sha256 987ce3296b8f228244d9a6dadbf4d6931cbe4a183ac52df716e2be5d55cbbceb
 
+#include <iris/device/barrier.hpp>
 #include <iris/device/reduce.hpp>
-#include <iris/device/sync.hpp>
+
+namespace irisgen_kernels::gradient_sum_two_shot_f32_sum_w8_n85002 {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
-  static constexpr i32 blocks = 6;
+  static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 4;     // elements in one access
-  static constexpr i32 unroll = 1;     // accesses in flight for each rank
+  static constexpr i32 blocks = 6;
+  static constexpr i32 waves_per_eu = 2;
+  static constexpr i32 unroll = 1;  // accesses in flight for each rank
   using Element = f32;
+  using Result = f32;
   using Accumulate = f32;
   using Operation = Sum;
 };
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const Config::Element* input, Config::Element* output) {
-  const i64 m = 1;
-  const i64 n = 85002;
-  const Range shard = split(m * n, Config::world, context.rank, Config::vector);
-  const Epoch epoch = begin_launch(context);
-  if (!barrier<Config>(context, epoch.step + 1, Wait::entry)) return;
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
+                                       i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
-  for_each_pack<Config::vector, Config::unroll>(grid_team<Config>(), shard, [&](const auto& turn) {
-    const auto result = load_and_reduce<Config, Config::Operation>(inputs, turn);
+  const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
+  for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
+    const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
 #pragma unroll
-    for (i32 hop = 0; hop < Config::world; ++hop) {
-      store(on_rank(context, output, rank_after<Config::world>(context, hop)), turn, result);
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, result);
     }
   });
 
-  if (!barrier<Config>(context, epoch.step + 2, Wait::exit)) return;
-  end_launch(context, epoch, 2);
+  same_block_barrier(launch, Wait::exit);
 }
+
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
+    gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const f32* input, f32* output) {
+  kernel(context, input, output, /*m=*/1, /*n=*/85002);
+}
+
+}  // namespace irisgen_kernels::gradient_sum_two_shot_f32_sum_w8_n85002

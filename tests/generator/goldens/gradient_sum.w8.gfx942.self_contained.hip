@@ -5,6 +5,9 @@
 
 // --- iris/device/types.hpp
 
+#ifndef IRIS_DEVICE_TYPES_HPP
+#define IRIS_DEVICE_TYPES_HPP 0xcd0f90d0
+
 /// Fixed-size integers and floats of the device vocabulary. Freestanding: this header is compiled by hiprtc, NVRTC,
 /// Clang for amdgcn, and by any C++20 compiler for the CPU.
 namespace iris::device {
@@ -21,26 +24,33 @@ using f64 = double;
 static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof(f64) == 8);
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_TYPES_HPP != 0xcd0f90d0
+#error "iris/device/types.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/abi.hpp
+
+#ifndef IRIS_DEVICE_ABI_HPP
+#define IRIS_DEVICE_ABI_HPP 0x73f87ab9
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 1;
+inline constexpr i32 abi_version = 2;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
 
-/// What a rank was waiting for when a bounded wait ran out. Names for people: `iris::describe` in runtime/fault.hpp.
+/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp.
 enum class Wait : u32 {
   none = 0,
   entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
   arrival = 2,  ///< the peer's contribution has arrived in this rank's memory
   exit = 3,     ///< the peer has finished reading from this rank and writing to it
-  step = 4,     ///< the peer's next piece of a pipeline (a ring's chunk, a fused kernel's tile)
+  step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
+  barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
 };
 
 /// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
@@ -51,33 +61,36 @@ struct Fault {
   i32 block;
   i32 peer;  ///< for whom
   Wait wait;
-  u32 expected;  ///< the flag value waited for: at least this
-  u32 seen;      ///< the flag value last read
+  u64 expected;  ///< the flag value waited for: at least this
+  u64 seen;      ///< the flag value last read
 };
 
-/// One per block, in the rank's own device memory, zero at first. Counts on from launch to launch, so that a replayed
-/// graph needs no host's help. Flags compare against `step` with wrap-around (a signed difference).
-struct Epoch {
-  u32 launch;  ///< launches completed; its parity picks the half of the workspace
-  u32 step;    ///< steps of all those launches; a launch adds the same number on every rank and every block
-};
+/// Low bits of a flag, which count the steps of a launch; the bits above count launches, so that whatever a flag shows
+/// in one launch is more than it showed in any before. 2^24 steps a launch; launches wrap around after 2^40.
+inline constexpr i32 flag_step_bits = 24;
 
 /// The first argument of every kernel, by value.
 struct Context {
   char* heap[max_world];  ///< base of each rank's symmetric heap, as addressable from this rank
   i32 rank;
   i32 world;
-  u32* flags;           ///< symmetric; manifest.flags of them, zero at first, only ever counted up
-  Epoch* epochs;        ///< one per block
+  u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
+  u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
   char* workspace;      ///< symmetric; 256-byte aligned
-  u64 workspace_bytes;  ///< two halves of workspace_bytes / 2, each 256-byte aligned, used by alternate launches
+  u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
 };
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_ABI_HPP != 0x73f87ab9
+#error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/platform/order.hpp
+
+#ifndef IRIS_DEVICE_PLATFORM_ORDER_HPP
+#define IRIS_DEVICE_PLATFORM_ORDER_HPP 0x32339366
 
 namespace iris::device {
 
@@ -88,28 +101,47 @@ enum class Order { relaxed, acquire, release, acq_rel };
 enum class Scope { block, gpu, sys };
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_PLATFORM_ORDER_HPP != 0x32339366
+#error "iris/device/platform/order.hpp of another version of irisgen is in this translation unit"
+#endif
 
-// --- iris/device/platform/amd.hpp
+// --- iris/device/platform/keywords.hpp
 
-// hiprtc brings these keywords; bare Clang does not.
+#ifndef IRIS_DEVICE_PLATFORM_KEYWORDS_HPP
+#define IRIS_DEVICE_PLATFORM_KEYWORDS_HPP 0x2cc04714
+
+// HIP's keywords, for compilers that lack them: bare Clang for amdgcn has attributes, and on the CPU they mean nothing.
+// NVRTC, nvcc and hiprtc bring them.
 #ifndef __device__
+#if defined(__AMDGCN__)
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __launch_bounds__(threads, ...) \
   __attribute__((amdgpu_flat_work_group_size(1, threads) __VA_OPT__(, amdgpu_waves_per_eu(__VA_ARGS__))))
+#elif !defined(__CUDACC__)
+#define __device__
+#define __global__
+#define __launch_bounds__(...)
+#endif
 #endif
 #ifndef __forceinline__
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
+#elif IRIS_DEVICE_PLATFORM_KEYWORDS_HPP != 0x2cc04714
+#error "iris/device/platform/keywords.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/platform/poll.hpp
+
+#ifndef IRIS_DEVICE_PLATFORM_POLL_HPP
+#define IRIS_DEVICE_PLATFORM_POLL_HPP 0xe45eb4bf
 
 namespace iris::device {
 
 /// Whether a flag that counts up, and may wrap around, has come to `at_least`.
-__device__ constexpr bool reached(u32 value, u32 at_least) {
-  return static_cast<i32>(value - at_least) >= 0;
+__device__ constexpr bool reached(u64 value, u64 at_least) {
+  return static_cast<i64>(value - at_least) >= 0;
 }
 
 namespace platform {
@@ -117,10 +149,10 @@ namespace platform {
 /// Polls *flag until it has reached `at_least` or `timeout_ns` have passed, and returns the value last read. Acquires
 /// what the flag's release store published. The clock costs more than the flag, so only every 256th poll reads it.
 template <typename Poll>
-__device__ u32 poll_until(const u32* flag, u32 at_least, u64 timeout_ns) {
+__device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   u64 start = 0;
   for (u32 polls = 1;; ++polls) {
-    const u32 seen = Poll::load(flag);
+    const u64 seen = Poll::load(flag);
     if (reached(seen, at_least)) {
       Poll::acquire();
       return seen;
@@ -136,8 +168,14 @@ __device__ u32 poll_until(const u32* flag, u32 at_least, u64 timeout_ns) {
 
 }  // namespace platform
 }  // namespace iris::device
+#elif IRIS_DEVICE_PLATFORM_POLL_HPP != 0xe45eb4bf
+#error "iris/device/platform/poll.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/platform/amd.hpp
+
+#ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x9f2b45a7
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -344,14 +382,14 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
 }
 
 /// Release store to a flag that another GPU reads.
-__device__ __forceinline__ void store_flag(u32* flag, u32 value) {
+__device__ __forceinline__ void store_flag(u64* flag, u64 value) {
   release<Order::release, Scope::sys>();
   __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// An acquire load would invalidate the caches at each poll; relaxed loads and one fence after the last do it once.
 struct Poll {
-  __device__ static u32 load(const u32* flag) {
+  __device__ static u64 load(const u64* flag) {
     return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
   __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
@@ -359,14 +397,20 @@ struct Poll {
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
 };
 
-__device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
+__device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
 }  // namespace platform
 }  // namespace iris::device
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x9f2b45a7
+#error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/context.hpp
+
+#ifndef IRIS_DEVICE_CONTEXT_HPP
+#define IRIS_DEVICE_CONTEXT_HPP 0x07d02cbc
 
 namespace iris::device {
 
@@ -377,35 +421,265 @@ __device__ __forceinline__ T* on_rank(const Context& context, T* mine, i32 peer)
   return reinterpret_cast<T*>(context.heap[peer] + offset);
 }
 
-/// The rank that is `hops` after this one, in a circle of `world`. Loops over peers start at their own rank, so that
-/// not all ranks turn to the same peer at once.
+/// The rank that is `offset` after this one in a circle of `world`, offset being from 0 to world - 1. Loops over peers
+/// count offsets from their own rank, so that not all ranks turn to the same peer at once.
 template <i32 world>
-__device__ __forceinline__ i32 rank_after(const Context& context, i32 hops) {
-  const i32 next = context.rank + hops;
-  return next < world ? next : next - world;
-}
-
-/// This block's epoch, before this launch adds to it.
-__device__ __forceinline__ Epoch begin_launch(const Context& context) {
-  return context.epochs[block_index()];
-}
-
-/// The last act of a launch that went well: every block of every rank adds the same `steps`.
-__device__ __forceinline__ void end_launch(const Context& context, const Epoch& epoch, u32 steps) {
-  sync_block();  // every thread has read the epoch
-  if (thread_index() == 0) context.epochs[block_index()] = {epoch.launch + 1, epoch.step + steps};
-}
-
-/// The half of the workspace that belongs to this launch; the next launch uses the other one.
-template <typename T>
-__device__ __forceinline__ T* workspace_half(const Context& context, const Epoch& epoch) {
-  const u64 half = context.workspace_bytes / 2;
-  return reinterpret_cast<T*>(context.workspace + (epoch.launch & 1) * half);
+__device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
+  const i32 peer = context.rank + offset;
+  return peer < world ? peer : peer - world;
 }
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_CONTEXT_HPP != 0x07d02cbc
+#error "iris/device/context.hpp of another version of irisgen is in this translation unit"
+#endif
+
+// --- iris/device/atomics.hpp
+
+#ifndef IRIS_DEVICE_ATOMICS_HPP
+#define IRIS_DEVICE_ATOMICS_HPP 0x586f1179
+
+/// Atomic accesses to i32, u32, i64, u64, f32 and f64. `address` may be of any rank: compose with on_rank(). The order
+/// and scope are template arguments, relaxed and system-wide unless given: `atomic_add<Order::acq_rel>(p, 1u)`.
+/// Read-modify-writes return the old value.
+namespace iris::device {
+
+/// `address`, of a type that atomics exist for.
+template <typename T>
+__device__ __forceinline__ T* checked_atomic(T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "an atomic is an integer or a float of 32 or 64 bits");
+  return address;
+}
+
+/// relaxed or acquire.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_load(const T* address) {
+  static_assert(order == Order::relaxed || order == Order::acquire, "a load is relaxed or acquire");
+  return platform::atomic_load<order, scope>(checked_atomic(address));
+}
+
+/// relaxed or release.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ void atomic_store(T* address, T value) {
+  static_assert(order == Order::relaxed || order == Order::release, "a store is relaxed or release");
+  platform::atomic_store<order, scope>(checked_atomic(address), value);
+}
+
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_xchg(T* address, T value) {
+  return platform::atomic_exchange<order, scope>(checked_atomic(address), value);
+}
+
+/// Stores `desired` if the old value is `expected`, bit for bit.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
+  return platform::atomic_compare_exchange<order, scope>(checked_atomic(address), expected, desired);
+}
+
+/// Integers wrap around.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_add(T* address, T value) {
+  return platform::fetch_add<order, scope>(checked_atomic(address), value);
+}
+
+/// Integers wrap around.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_sub(T* address, T value) {
+  return platform::fetch_add<order, scope>(checked_atomic(address), static_cast<T>(0 - value));
+}
+
+/// Integers only, as are or, xor, min and max.
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_and(T* address, T value) {
+  return platform::fetch_and<order, scope>(checked_atomic(address), value);
+}
+
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_or(T* address, T value) {
+  return platform::fetch_or<order, scope>(checked_atomic(address), value);
+}
+
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_xor(T* address, T value) {
+  return platform::fetch_xor<order, scope>(checked_atomic(address), value);
+}
+
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_min(T* address, T value) {
+  return platform::fetch_min<order, scope>(checked_atomic(address), value);
+}
+
+template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
+__device__ __forceinline__ T atomic_max(T* address, T value) {
+  return platform::fetch_max<order, scope>(checked_atomic(address), value);
+}
+
+}  // namespace iris::device
+#elif IRIS_DEVICE_ATOMICS_HPP != 0x586f1179
+#error "iris/device/atomics.hpp of another version of irisgen is in this translation unit"
+#endif
+
+// --- iris/device/launch.hpp
+
+#ifndef IRIS_DEVICE_LAUNCH_HPP
+#define IRIS_DEVICE_LAUNCH_HPP 0xbb74a1db
+
+namespace iris::device {
+
+/// One launch of a kernel, as one of its blocks sees it: the first thing that a kernel makes, whole blocks together,
+/// and the last that goes. It counts the launch when it goes, and every flag shows launch and step, so no kernel can
+/// leave the flags of one launch to be taken for those of the next, however it ends.
+///
+/// Config names `world`, `blocks` and `threads`.
+template <typename Config>
+class Launch {
+ public:
+  __device__ __forceinline__ explicit Launch(const Context& of_context)
+      : context(of_context), number_(of_context.launches[block_index()]) {}
+  __device__ __forceinline__ ~Launch() {
+    sync_block();  // every thread has read the number
+    if (thread_index() == 0) context.launches[block_index()] = number_ + 1;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  /// What a flag shows once its writer has come to step number `step` of this launch, from 0 to 2^24 - 1. A flag's
+  /// steps ascend within a launch.
+  __device__ __forceinline__ u64 flag_value(u32 step) const { return (number_ + 1) << flag_step_bits | step; }
+
+  /// The number of this block's next barrier.
+  __device__ __forceinline__ u32 count_barrier() { return barriers_++; }
+
+  /// This launch's ping-pong buffer of the workspace, symmetric; the launches before and after it use the other one.
+  template <typename T>
+  __device__ __forceinline__ T* workspace() const {
+    return reinterpret_cast<T*>(context.workspace + (number_ & 1) * (context.workspace_bytes / 2));
+  }
+
+  const Context& context;
+
+ private:
+  u64 number_;  // launches completed before this one
+  u32 barriers_ = 0;
+};
+
+}  // namespace iris::device
+#elif IRIS_DEVICE_LAUNCH_HPP != 0xbb74a1db
+#error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
+#endif
+
+// --- iris/device/signal.hpp
+
+#ifndef IRIS_DEVICE_SIGNAL_HPP
+#define IRIS_DEVICE_SIGNAL_HPP 0x1198b6ff
+
+/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block)
+/// writes it and its owner waits for it.
+namespace iris::device {
+
+/// The number of the kernel's own flag `index`: those before it belong to the barriers.
+template <typename Config>
+__device__ constexpr i64 own_flag(i64 index) {
+  return i64{Config::blocks} * Config::world + index;
+}
+
+/// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
+/// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
+template <typename Config>
+__device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
+  platform::store_flag(on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+}
+
+/// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
+__device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u64 expected, u64 seen) {
+  Fault& fault = *context.fault;
+  if (atomic_xchg(&fault.raised, 1u) != 0) return;
+  fault.rank = context.rank;
+  fault.block = block_index();
+  fault.peer = peer;
+  fault.wait = what;
+  fault.expected = expected;
+  fault.seen = seen;
+  atomic_store<Order::release>(&fault.complete, 1u);
+}
+
+/// Waits, the calling thread alone, until the writer of this rank's flag number `flag` has come to `step`; acquires
+/// what its writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
+template <typename Config>
+__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
+  const Context& context = launch.context;
+  const u64 at_least = launch.flag_value(step);
+  const u64 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
+  if (reached(seen, at_least)) return true;
+  raise_fault(context, peer, what, at_least, seen);
+  return false;
+}
+
+/// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
+template <typename Config>
+__device__ __forceinline__ bool block_wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer,
+                                                   Wait what) {
+  return sync_block_and(thread_index() != 0 || wait_acquire(launch, flag, step, peer, what));
+}
+
+/// A signal by the whole block: publishes the stores that its threads made so far to flag number `flag` of `peer`.
+template <typename Config>
+__device__ __forceinline__ void block_signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
+  sync_block_after_stores();
+  if (thread_index() == 0) signal_release(launch, flag, step, peer);
+}
+
+/// A block_signal_release to every other rank.
+template <typename Config>
+__device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
+  sync_block_after_stores();
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+    signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
+  }
+}
+
+}  // namespace iris::device
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x1198b6ff
+#error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
+#endif
+
+// --- iris/device/barrier.hpp
+
+#ifndef IRIS_DEVICE_BARRIER_HPP
+#define IRIS_DEVICE_BARRIER_HPP 0x09907f37
+
+namespace iris::device {
+
+/// The number of the flag that block `block` of rank `source` writes in its barriers.
+template <typename Config>
+__device__ constexpr i64 barrier_flag(i64 block, i32 source) {
+  return block * Config::world + source;
+}
+
+/// Meets the blocks of the same index on all other ranks, and no other block: each releases the stores that it made so
+/// far and acquires those of the others. Blocks of one index pass the same barriers of a launch in the same order.
+/// False on every thread, with the fault recorded, if a peer did not come in time: the kernel returns.
+template <typename Config>
+__device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait what) {
+  const u32 step = launch.count_barrier();
+  block_signal_release_all(launch, barrier_flag<Config>(block_index(), launch.context.rank), step);
+  bool arrived = true;
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+    const i32 peer = peer_at<Config::world>(launch.context, offset);
+    arrived = wait_acquire(launch, barrier_flag<Config>(block_index(), peer), step, peer, what) && arrived;
+  }
+  return sync_block_and(arrived);
+}
+
+}  // namespace iris::device
+#elif IRIS_DEVICE_BARRIER_HPP != 0x09907f37
+#error "iris/device/barrier.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/numeric.hpp
+
+#ifndef IRIS_DEVICE_NUMERIC_HPP
+#define IRIS_DEVICE_NUMERIC_HPP 0x13d128a2
 
 /// The element types of the language and the conversions among them. Arithmetic is done in f32, f64 or i32 only.
 namespace iris::device {
@@ -481,8 +755,14 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 }
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_NUMERIC_HPP != 0x13d128a2
+#error "iris/device/numeric.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/pack.hpp
+
+#ifndef IRIS_DEVICE_PACK_HPP
+#define IRIS_DEVICE_PACK_HPP 0x0ac1882a
 
 namespace iris::device {
 
@@ -500,6 +780,7 @@ struct alignas(sizeof(T) * width) Pack {
 /// One access. `from` is aligned to the pack's size and points to device memory of any rank.
 template <int width, typename T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
+  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
   return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
 }
 
@@ -507,6 +788,7 @@ __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
 /// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
 template <int width, typename T>
 __device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
+  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
   using Bits = platform::Bits<sizeof(T) * width>;
   platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
 }
@@ -521,10 +803,16 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 }
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_PACK_HPP != 0x0ac1882a
+#error "iris/device/pack.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/partition.hpp
 
-/// Who works on what: ranges of elements, teams of threads, and the loop that deals packs of a range to a team.
+#ifndef IRIS_DEVICE_PARTITION_HPP
+#define IRIS_DEVICE_PARTITION_HPP 0x535e5b3a
+
+/// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
 
 /// Elements [begin, end).
@@ -540,45 +828,46 @@ __device__ constexpr i64 round_up(i64 value, i64 to) {
   return divide_up(value, to) * to;
 }
 
-/// Part `part` of `count` elements cut into `parts` nearly equal ranges, whose inner boundaries are multiples of
-/// `multiple`. A part may be empty.
-__device__ constexpr Range split(i64 count, i32 parts, i32 part, i64 multiple) {
-  const i64 units = divide_up(count, multiple);
-  const i64 quotient = units / parts;
-  const i64 remainder = units % parts;
-  const i64 begin = part * quotient + (part < remainder ? part : remainder);
-  const i64 end = begin + quotient + (part < remainder ? 1 : 0);
-  return {begin * multiple < count ? begin * multiple : count, end * multiple < count ? end * multiple : count};
+/// Shard `index` of `count` elements cut into `shards` nearly equal ranges, whose inner boundaries are multiples of
+/// `alignment`. A shard may be empty; none is longer than the first.
+__device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignment) {
+  const i64 units = divide_up(count, alignment);
+  const i64 quotient = units / shards;
+  const i64 remainder = units % shards;
+  const i64 begin = index * quotient + (index < remainder ? index : remainder);
+  const i64 end = begin + quotient + (index < remainder ? 1 : 0);
+  return {begin * alignment < count ? begin * alignment : count, end * alignment < count ? end * alignment : count};
 }
 
-/// Piece number `index` of a range cut into pieces of `size` elements; the last one may be shorter, and those after it
+/// Chunk number `index` of a range cut into chunks of `size` elements; the last one may be shorter, and those after it
 /// are empty.
-__device__ constexpr Range piece(const Range& range, i64 index, i64 size) {
+__device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size) {
   const i64 begin = range.begin + index * size;
   return {begin < range.end ? begin : range.end, begin + size < range.end ? begin + size : range.end};
 }
 
-/// Threads that share a loop: this one is number `member` of `size`.
-struct Team {
-  i64 member;
+/// Threads that share a loop: this one is number `index` of `size`.
+struct ThreadGroup {
+  i64 index;
   i64 size;
 };
 
 /// All threads of all blocks of this rank.
 template <typename Config>
-__device__ __forceinline__ Team grid_team() {
+__device__ __forceinline__ ThreadGroup grid_threads() {
   return {i64{block_index()} * Config::threads + thread_index(), i64{Config::blocks} * Config::threads};
 }
 
 /// The threads of this block.
 template <typename Config>
-__device__ __forceinline__ Team block_team() {
+__device__ __forceinline__ ThreadGroup block_threads() {
   return {thread_index(), Config::threads};
 }
 
-/// Where `count` packs of `width` elements begin, `stride` elements apart: what one thread takes in one turn of a loop.
+/// Where `count` packs of `width` elements begin, `stride` elements apart: what one thread takes in one iteration of a
+/// loop.
 template <int width_, int count_>
-struct Turn {
+struct PackIndex {
   static constexpr int width = width_;
   static constexpr int count = count_;
 
@@ -588,29 +877,35 @@ struct Turn {
   __device__ __forceinline__ i64 operator[](int pack) const { return first + pack * stride; }
 };
 
-/// Calls body(Turn<…>) until every element of `range` has been dealt to one thread of the team: in turns of `unroll`
-/// packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
+/// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
+/// `unroll` packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
 /// range.begin is a multiple of `vector`. Which thread gets an element depends on nothing but the arguments.
 template <int vector, int unroll, typename Body>
-__device__ __forceinline__ void for_each_pack(Team team, Range range, const Body& body) {
-  const i64 stride = team.size * vector;
+__device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, const Body& body) {
+  const i64 stride = group.size * vector;
   const i64 tail = range.end - (range.end - range.begin) % vector;
-  i64 first = range.begin + team.member * vector;
-  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(Turn<vector, unroll>{first, stride});
+  i64 first = range.begin + group.index * vector;
+  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
   if constexpr (unroll > 1) {
-    for (; first < tail; first += stride) body(Turn<vector, 1>{first, stride});
+    for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
   }
   if constexpr (vector > 1) {
-    for (i64 last = tail + team.member; last < range.end; last += team.size) body(Turn<1, 1>{last, 1});
+    for (i64 last = tail + group.index; last < range.end; last += group.size) body(PackIndex<1, 1>{last, 1});
   }
 }
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_PARTITION_HPP != 0x535e5b3a
+#error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/rma.hpp
 
+#ifndef IRIS_DEVICE_RMA_HPP
+#define IRIS_DEVICE_RMA_HPP 0x10d25df0
+
 /// Reading and writing the memory of any rank. All accesses are plain: another rank sees a store, and a load sees
-/// another rank's store, only when ordered by a signal (sync.hpp) or an atomic (atomics.hpp).
+/// another rank's store, only when ordered by a signal (signal.hpp, barrier.hpp) or an atomic (atomics.hpp).
 namespace iris::device {
 
 /// The element at `mine`, as it is on rank `from`. `mine` lies on the symmetric heap.
@@ -654,26 +949,27 @@ __device__ __forceinline__ void copy(const Context& context, const T* source, T*
   copy_elements<width>(on_rank(context, source, from), on_rank(context, destination, to), count);
 }
 
-/// What one thread holds of a Turn: turn.count packs.
+/// What one thread holds of a PackIndex: index.count packs.
 template <typename T, int width, int count>
 struct Packs {
   Pack<T, width> packs[count];
 };
 
-/// The turn's packs of the array at `base` (of any rank), all loads in flight together.
+/// The packs at `index` of the array at `base` (of any rank), all loads in flight together.
 template <typename T, int width, int count>
-__device__ __forceinline__ Packs<T, width, count> load(const T* base, const Turn<width, count>& turn) {
+__device__ __forceinline__ Packs<T, width, count> load(const T* base, const PackIndex<width, count>& index) {
   Packs<T, width, count> values;
 #pragma unroll
-  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + turn[i]);
+  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + index[i]);
   return values;
 }
 
-/// The turn's packs, to the array at `base` (of any rank).
+/// Writes the packs at `index` of the array at `base` (of any rank).
 template <typename T, int width, int count>
-__device__ __forceinline__ void store(T* base, const Turn<width, count>& turn, const Packs<T, width, count>& values) {
+__device__ __forceinline__ void store(T* base, const PackIndex<width, count>& index,
+                                      const Packs<T, width, count>& values) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) store_pack(base + turn[i], values.packs[i]);
+  for (int i = 0; i < count; ++i) store_pack(base + index[i], values.packs[i]);
 }
 
 /// Each element converted, rounded once.
@@ -686,8 +982,14 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 }
 
 }  // namespace iris::device
+#elif IRIS_DEVICE_RMA_HPP != 0x10d25df0
+#error "iris/device/rma.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- iris/device/reduce.hpp
+
+#ifndef IRIS_DEVICE_REDUCE_HPP
+#define IRIS_DEVICE_REDUCE_HPP 0xb460e632
 
 /// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
 /// gives the same bits.
@@ -745,18 +1047,18 @@ __device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumul
   return a;
 }
 
-/// The turn's packs of all `sources` (one array a rank), loaded together, reduced in rank order in Config::Accumulate
-/// and rounded once, to Config::Element.
+/// The packs at `index` of all `sources` (one array a rank), loaded together, reduced in rank order in
+/// Config::Accumulate and rounded once, to Config::Result.
 template <typename Config, typename Operation, typename T, int width, int count>
-__device__ __forceinline__ Packs<typename Config::Element, width, count> load_and_reduce(
-    const T* const (&sources)[Config::world], const Turn<width, count>& turn) {
-  using Element = typename Config::Element;
+__device__ __forceinline__ Packs<typename Config::Result, width, count> load_and_reduce(
+    const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
+  using Result = typename Config::Result;
   using Accumulate = typename Config::Accumulate;
   Packs<T, width, count> values[Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], turn);
+  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], index);
 
-  Packs<Element, width, count> result;
+  Packs<Result, width, count> result;
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     Pack<Accumulate, width> sum = convert_pack<Accumulate>(values[0].packs[i]);
@@ -764,198 +1066,60 @@ __device__ __forceinline__ Packs<typename Config::Element, width, count> load_an
     for (i32 rank = 1; rank < Config::world; ++rank) {
       reduce_into<Operation>(sum, values[rank].packs[i]);
     }
-    result.packs[i] = convert_pack<Element>(sum);
+    result.packs[i] = convert_pack<Result>(sum);
   }
   return result;
 }
 
 }  // namespace iris::device
-
-// --- iris/device/atomics.hpp
-
-/// Atomic accesses to i32, u32, i64, u64, f32 and f64. `address` may be of any rank: compose with on_rank(). The order
-/// and scope are template arguments, relaxed and system-wide unless given: `atomic_add<Order::acq_rel>(p, 1u)`.
-/// Read-modify-writes return the old value.
-namespace iris::device {
-
-/// relaxed or acquire.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_load(const T* address) {
-  static_assert(order == Order::relaxed || order == Order::acquire, "a load is relaxed or acquire");
-  return platform::atomic_load<order, scope>(address);
-}
-
-/// relaxed or release.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ void atomic_store(T* address, T value) {
-  static_assert(order == Order::relaxed || order == Order::release, "a store is relaxed or release");
-  platform::atomic_store<order, scope>(address, value);
-}
-
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_xchg(T* address, T value) {
-  return platform::atomic_exchange<order, scope>(address, value);
-}
-
-/// Stores `desired` if the old value is `expected`, bit for bit.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
-  return platform::atomic_compare_exchange<order, scope>(address, expected, desired);
-}
-
-/// Integers wrap around.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_add(T* address, T value) {
-  return platform::fetch_add<order, scope>(address, value);
-}
-
-/// Integers wrap around.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_sub(T* address, T value) {
-  return platform::fetch_add<order, scope>(address, static_cast<T>(0 - value));
-}
-
-/// Integers only, as are or, xor, min and max.
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_and(T* address, T value) {
-  return platform::fetch_and<order, scope>(address, value);
-}
-
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_or(T* address, T value) {
-  return platform::fetch_or<order, scope>(address, value);
-}
-
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_xor(T* address, T value) {
-  return platform::fetch_xor<order, scope>(address, value);
-}
-
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_min(T* address, T value) {
-  return platform::fetch_min<order, scope>(address, value);
-}
-
-template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
-__device__ __forceinline__ T atomic_max(T* address, T value) {
-  return platform::fetch_max<order, scope>(address, value);
-}
-
-}  // namespace iris::device
-
-// --- iris/device/sync.hpp
-
-/// Signals and bounded waits among ranks. A flag is a symmetric u32 that only counts up; one (rank, block) writes it
-/// and its owner waits for it.
-namespace iris::device {
-
-/// Release store of `value` to flag number `flag` of rank `peer`, by the calling thread alone. Publishes this thread's
-/// stores, and those of the whole block if sync_block_after_stores() came before.
-__device__ __forceinline__ void signal(const Context& context, i64 flag, u32 value, i32 peer) {
-  platform::store_flag(on_rank(context, context.flags + flag, peer), value);
-}
-
-/// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
-__device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u32 expected, u32 seen) {
-  Fault& fault = *context.fault;
-  if (atomic_xchg(&fault.raised, 1u) != 0) return;
-  fault.rank = context.rank;
-  fault.block = block_index();
-  fault.peer = peer;
-  fault.wait = what;
-  fault.expected = expected;
-  fault.seen = seen;
-  atomic_store<Order::release>(&fault.complete, 1u);
-}
-
-/// Waits, the calling thread alone, until this rank's flag number `flag` has reached `at_least`; acquires what its
-/// writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
-__device__ __forceinline__ bool wait(const Context& context, i64 flag, u32 at_least, i32 peer, Wait what) {
-  const u32 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
-  if (reached(seen, at_least)) return true;
-  raise_fault(context, peer, what, at_least, seen);
-  return false;
-}
-
-/// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
-__device__ __forceinline__ bool block_wait(const Context& context, i64 flag, u32 at_least, i32 peer, Wait what) {
-  return sync_block_and(thread_index() != 0 || wait(context, flag, at_least, peer, what));
-}
-
-/// A signal by the whole block: publishes the stores that its threads made so far to flag number `flag` of `peer`.
-__device__ __forceinline__ void block_signal(const Context& context, i64 flag, u32 value, i32 peer) {
-  sync_block_after_stores();
-  if (thread_index() == 0) signal(context, flag, value, peer);
-}
-
-/// A block_signal to every other rank.
-template <typename Config>
-__device__ __forceinline__ void block_signal_all(const Context& context, i64 flag, u32 value) {
-  sync_block_after_stores();
-  for (i32 hop = 1 + thread_index(); hop < Config::world; hop += Config::threads) {
-    signal(context, flag, value, rank_after<Config::world>(context, hop));
-  }
-}
-
-/// The number of the flag that block `block` of rank `source` writes, in kernels with one flag for each such pair.
-template <typename Config>
-__device__ __forceinline__ i64 flag_of(i64 block, i32 source) {
-  return block * Config::world + source;
-}
-
-/// Meets the blocks of the same index on all other ranks: each publishes the stores made so far and acquires those of
-/// the others. Uses the flags flag_of(block_index(), rank); `value` grows from barrier to barrier by the same amount on
-/// every rank. False on every thread if a peer did not come in time.
-template <typename Config>
-__device__ __forceinline__ bool barrier(const Context& context, u32 value, Wait what) {
-  block_signal_all<Config>(context, flag_of<Config>(block_index(), context.rank), value);
-  bool arrived = true;
-  for (i32 hop = 1 + thread_index(); hop < Config::world; hop += Config::threads) {
-    const i32 peer = rank_after<Config::world>(context, hop);
-    arrived = wait(context, flag_of<Config>(block_index(), peer), value, peer, what) && arrived;
-  }
-  return sync_block_and(arrived);
-}
-
-}  // namespace iris::device
+#elif IRIS_DEVICE_REDUCE_HPP != 0xb460e632
+#error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
+#endif
 
 // --- the kernel
+
+namespace irisgen_kernels::gradient_sum_two_shot_f32_sum_w8_n85002 {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
-  static constexpr i32 blocks = 6;
+  static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 4;     // elements in one access
-  static constexpr i32 unroll = 1;     // accesses in flight for each rank
+  static constexpr i32 blocks = 6;
+  static constexpr i32 waves_per_eu = 2;
+  static constexpr i32 unroll = 1;  // accesses in flight for each rank
   using Element = f32;
+  using Result = f32;
   using Accumulate = f32;
   using Operation = Sum;
 };
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const Config::Element* input, Config::Element* output) {
-  const i64 m = 1;
-  const i64 n = 85002;
-  const Range shard = split(m * n, Config::world, context.rank, Config::vector);
-  const Epoch epoch = begin_launch(context);
-  if (!barrier<Config>(context, epoch.step + 1, Wait::entry)) return;
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
+                                       i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
-  for_each_pack<Config::vector, Config::unroll>(grid_team<Config>(), shard, [&](const auto& turn) {
-    const auto result = load_and_reduce<Config, Config::Operation>(inputs, turn);
+  const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
+  for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
+    const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
 #pragma unroll
-    for (i32 hop = 0; hop < Config::world; ++hop) {
-      store(on_rank(context, output, rank_after<Config::world>(context, hop)), turn, result);
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, result);
     }
   });
 
-  if (!barrier<Config>(context, epoch.step + 2, Wait::exit)) return;
-  end_launch(context, epoch, 2);
+  same_block_barrier(launch, Wait::exit);
 }
+
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
+    gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const f32* input, f32* output) {
+  kernel(context, input, output, /*m=*/1, /*n=*/85002);
+}
+
+}  // namespace irisgen_kernels::gradient_sum_two_shot_f32_sum_w8_n85002

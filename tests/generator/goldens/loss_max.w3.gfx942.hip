@@ -4,77 +4,85 @@
 // spec sha256 2dff326a9553a06dd6dc829894667d97364fe9275185a922ad4ed0207eedbdf0
 
 #include <iris/device/reduce.hpp>
-#include <iris/device/sync.hpp>
+#include <iris/device/signal.hpp>
+
+namespace irisgen_kernels::loss_max_ring_f64_max_w3_dynamic_n {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 3;
-  static constexpr i32 blocks = 64;
+  static constexpr i32 vector = 2;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 2;     // elements in one access
+  static constexpr i32 blocks = 64;
+  static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 4;     // accesses in flight
   static constexpr i32 chunk = 16384;  // elements that a block passes on at a time
   using Element = f64;
+  using Result = f64;
   using Accumulate = f64;
   using Operation = Max;
 };
 
 // Partial results travel 0 → 1 → … → world - 1, through the workspace; results travel on world - 1 → 0 → … → world - 2,
-// from output to output. Each block moves its own part of the data, chunk by chunk, and its own two flags count chunks.
+// from output to output. Each block moves its own shard of the data, chunk by chunk, and its own two flags show the
+// chunks that it has passed on.
 //
 // A result exists only once every rank has contributed to it: then each rank has started this launch, its input has
 // been read, and its output may be overwritten. For the same reason a launch ends on no rank before every rank has left
-// the launch before, so nobody still reads the half of the workspace that the next launch fills.
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    loss_max_ring_f64_max_w3_dynamic_n(Context context, const Config::Element* input, Config::Element* output,
-                                       i64 dynamic_n) {
+// the launch before, so nobody still reads the ping-pong buffer that the next launch fills.
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
+                                       i64 m, i64 n) {
   using Accumulate = Config::Accumulate;
-  const i64 m = 1;
-  const i64 n = dynamic_n;
-  const Range part = split(m * n, Config::blocks, block_index(), Config::vector);
-  const i64 largest_part = split(m * n, Config::blocks, 0, Config::vector).end;
-  const i64 chunks = largest_part == 0 ? 1 : divide_up(largest_part, Config::chunk);
-  const Team team = block_team<Config>();
-  const Epoch epoch = begin_launch(context);
+  const Range shard = shard_of(m * n, Config::blocks, block_index(), Config::vector);
+  const i64 longest_shard = shard_of(m * n, Config::blocks, 0, Config::vector).end;
+  const i64 chunks = longest_shard == 0 ? 1 : divide_up(longest_shard, Config::chunk);
+  const ThreadGroup threads = block_threads<Config>();
+  Launch<Config> launch(context);
 
   const bool first = context.rank == 0;
   const bool last = context.rank == Config::world - 1;
-  const i32 previous = rank_after<Config::world>(context, Config::world - 1);
-  const i32 next = rank_after<Config::world>(context, Config::world > 1 ? 1 : 0);
-  const i64 partial_flag = 2 * i64{block_index()};
+  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
+  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
+  const i64 partial_flag = own_flag<Config>(2 * i64{block_index()});
   const i64 result_flag = partial_flag + 1;
 
-  const Accumulate* const partials = workspace_half<Accumulate>(context, epoch);
-  Accumulate* const next_partials = on_rank(context, workspace_half<Accumulate>(context, epoch), next);
-  Config::Element* const next_output = on_rank(context, output, next);
+  const Accumulate* const partials = launch.workspace<Accumulate>();
+  Accumulate* const next_partials = on_rank(context, launch.workspace<Accumulate>(), next);
+  Config::Result* const next_output = on_rank(context, output, next);
 
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
-    const u32 count = epoch.step + static_cast<u32>(chunk) + 1;
-    if (!first && !block_wait(context, partial_flag, count, previous, Wait::step)) return;
-    for_each_pack<Config::vector, Config::unroll>(team, piece(part, chunk, Config::chunk), [&](const auto& turn) {
-      auto sums = convert_packs<Accumulate>(load(input, turn));
-      if (!first) sums = combine<Config::Operation>(load(partials, turn), sums);
+    const u32 step = static_cast<u32>(chunk);
+    if (!first && !block_wait_acquire(launch, partial_flag, step, previous, Wait::step)) return;
+    const Range elements = chunk_of(shard, chunk, Config::chunk);
+    for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
+      auto sums = convert_packs<Accumulate>(load(input, index));
+      if (!first) sums = combine<Config::Operation>(load(partials, index), sums);
       if (!last) {
-        store(next_partials, turn, sums);
+        store(next_partials, index, sums);
       } else {
-        const auto result = convert_packs<Config::Element>(sums);
-        store(output, turn, result);
-        store(next_output, turn, result);
+        const auto result = convert_packs<Config::Result>(sums);
+        store(output, index, result);
+        store(next_output, index, result);
       }
     });
-    block_signal(context, last ? result_flag : partial_flag, count, next);
+    block_signal_release(launch, last ? result_flag : partial_flag, step, next);
   }
 
   for (i64 chunk = 0; !last && chunk < chunks; ++chunk) {
-    const u32 count = epoch.step + static_cast<u32>(chunk) + 1;
-    if (!block_wait(context, result_flag, count, previous, Wait::step)) return;
+    const u32 step = static_cast<u32>(chunk);
+    if (!block_wait_acquire(launch, result_flag, step, previous, Wait::step)) return;
     if (next == Config::world - 1) continue;  // it made the results
-    for_each_pack<Config::vector, Config::unroll>(team, piece(part, chunk, Config::chunk), [&](const auto& turn) {
-      store(next_output, turn, load(output, turn));
-    });
-    block_signal(context, result_flag, count, next);
+    const Range elements = chunk_of(shard, chunk, Config::chunk);
+    for_each_pack<Config::vector, Config::unroll>(
+        threads, elements, [&](const auto& index) { store(next_output, index, load(output, index)); });
+    block_signal_release(launch, result_flag, step, next);
   }
-  end_launch(context, epoch, static_cast<u32>(chunks));
 }
+
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
+    loss_max_ring_f64_max_w3_dynamic_n(Context context, const f64* input, f64* output, i64 n) {
+  kernel(context, input, output, /*m=*/1, n);
+}
+
+}  // namespace irisgen_kernels::loss_max_ring_f64_max_w3_dynamic_n

@@ -3,51 +3,58 @@
 // all_reduce (one_shot) of bf16, sum in f32, 4 ranks, n = 8192, for sm_90a
 // spec sha256 44a316d788490c208d8ec0a55e37296b935b9948c0375735cd74906c958f0040
 
+#include <iris/device/barrier.hpp>
 #include <iris/device/reduce.hpp>
-#include <iris/device/sync.hpp>
+
+namespace irisgen_kernels::norm_sum_one_shot_bf16_sum_w4_n8192 {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 4;
-  static constexpr i32 blocks = 2;
+  static constexpr i32 vector = 8;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 8;     // elements in one access
-  static constexpr i32 unroll = 2;     // accesses in flight for each rank
+  static constexpr i32 blocks = 2;
+  static constexpr i32 min_blocks_per_sm = 1;
+  static constexpr i32 unroll = 2;  // accesses in flight for each rank
   using Element = bf16;
+  using Result = bf16;
   using Accumulate = f32;
   using Operation = Sum;
 };
 
 // Every rank pushes its input into its slot on every other rank, then reduces what has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    norm_sum_one_shot_bf16_sum_w4_n8192(Context context, const Config::Element* input, Config::Element* output) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
+                                       i64 m, i64 n) {
   using Element = Config::Element;
-  const i64 m = 1;
-  const i64 n = 8192;
   const Range all = {0, m * n};
-  const Team team = grid_team<Config>();
-  const Epoch epoch = begin_launch(context);
+  const ThreadGroup threads = grid_threads<Config>();
+  Launch<Config> launch(context);
 
-  // The half that the launch before used is still being read by slow ranks; the one before that by nobody, since the
-  // last launch waited for every rank to have started it.
-  Element* const half = workspace_half<Element>(context, epoch);
+  // The ping-pong buffer of the last launch is still being read by slow ranks; that of the one before it by nobody,
+  // since the last launch waited until every rank had started it.
+  Element* const slots = launch.workspace<Element>();
   const i64 slot = round_up(all.end, Config::vector);
-  for_each_pack<Config::vector, Config::unroll>(team, all, [&](const auto& turn) {
-    const auto values = load(input, turn);
+  for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
+    const auto values = load(input, index);
 #pragma unroll
-    for (i32 hop = 1; hop < Config::world; ++hop) {
-      store(on_rank(context, half + context.rank * slot, rank_after<Config::world>(context, hop)), turn, values);
+    for (i32 offset = 1; offset < Config::world; ++offset) {
+      store(on_rank(context, slots + context.rank * slot, peer_at<Config::world>(context, offset)), index, values);
     }
   });
-  if (!barrier<Config>(context, epoch.step + 1, Wait::arrival)) return;
+  if (!same_block_barrier(launch, Wait::arrival)) return;
 
   const Element* arrived[Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) arrived[rank] = rank == context.rank ? input : half + rank * slot;
-  for_each_pack<Config::vector, Config::unroll>(team, all, [&](const auto& turn) {
-    store(output, turn, load_and_reduce<Config, Config::Operation>(arrived, turn));
+  for (i32 rank = 0; rank < Config::world; ++rank) arrived[rank] = rank == context.rank ? input : slots + rank * slot;
+  for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
+    store(output, index, load_and_reduce<Config, Config::Operation>(arrived, index));
   });
-  end_launch(context, epoch, 1);
 }
+
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
+    norm_sum_one_shot_bf16_sum_w4_n8192(Context context, const bf16* input, bf16* output) {
+  kernel(context, input, output, /*m=*/1, /*n=*/8192);
+}
+
+}  // namespace irisgen_kernels::norm_sum_one_shot_bf16_sum_w4_n8192

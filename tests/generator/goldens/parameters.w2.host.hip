@@ -3,45 +3,50 @@
 // broadcast (direct) of bf16, 2 ranks, from rank 1, n = 1000003, for host
 // spec sha256 d4ae3024f2788e010a54c91ea104b967c0ca6a1e461be65e1f36bd7a3406c5f9
 
+#include <iris/device/barrier.hpp>
 #include <iris/device/rma.hpp>
-#include <iris/device/sync.hpp>
+
+namespace irisgen_kernels::parameters_direct_bf16_w2_n1000003 {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 2;
-  static constexpr i32 blocks = 4;
-  static constexpr i32 threads = 32;
-  static constexpr i32 residency = 1;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 8;     // elements in one access
-  static constexpr i32 unroll = 1;     // accesses in flight
   static constexpr i32 root = 1;
+  static constexpr i32 vector = 8;  // elements in one access
+  static constexpr i32 threads = 32;
+  static constexpr i32 blocks = 4;
+  static constexpr i32 unroll = 1;  // accesses in flight
   using Element = bf16;
 };
 
 // The root pushes its input into all outputs, once the other ranks have entered; they leave when all has arrived.
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    parameters_direct_bf16_w2_n1000003(Context context, const Config::Element* input, Config::Element* output) {
-  const i64 m = 1;
-  const i64 n = 1000003;
-  const Epoch epoch = begin_launch(context);
-  if (!barrier<Config>(context, epoch.step + 1, Wait::entry)) return;
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
+                                       i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
 
   if (context.rank == Config::root) {
-    for_each_pack<Config::vector, Config::unroll>(grid_team<Config>(), {0, m * n}, [&](const auto& turn) {
-      const auto values = load(input, turn);
+    for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), {0, m * n}, [&](const auto& index) {
+      const auto values = load(input, index);
 #pragma unroll
-      for (i32 hop = 0; hop < Config::world; ++hop) {
-        store(on_rank(context, output, rank_after<Config::world>(context, hop)), turn, values);
+      for (i32 offset = 0; offset < Config::world; ++offset) {
+        store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, values);
       }
     });
   }
 
-  if (!barrier<Config>(context, epoch.step + 2, Wait::exit)) return;
-  end_launch(context, epoch, 2);
+  same_block_barrier(launch, Wait::exit);
+}
+
+extern "C" __global__ void __launch_bounds__(Config::threads)
+    parameters_direct_bf16_w2_n1000003(Context context, const bf16* input, bf16* output) {
+  kernel(context, input, output, /*m=*/1, /*n=*/1000003);
 }
 
 // What the CPU's engine calls: one pointer to each argument.
 extern "C" void parameters_direct_bf16_w2_n1000003_host(void* const* arguments) {
-  iris::device::call_entry(parameters_direct_bf16_w2_n1000003, arguments);
+  call_entry(parameters_direct_bf16_w2_n1000003, arguments);
 }
+
+}  // namespace irisgen_kernels::parameters_direct_bf16_w2_n1000003

@@ -3,54 +3,63 @@
 // all_to_all (direct) of i32, 8 ranks, m = 64, n = 96, for gfx942
 // spec sha256 625ba8b11b32ab038643c0df0e569eb15fc05680efc8df3efd552f6dea3239b5
 
+#include <iris/device/barrier.hpp>
 #include <iris/device/rma.hpp>
-#include <iris/device/sync.hpp>
+
+namespace irisgen_kernels::tokens_direct_i32_w8_m64_n96 {
 
 using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
-  static constexpr i32 blocks = 3;
+  static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 residency = 2;  // at once: blocks of a multiprocessor (CUDA), waves of a SIMD (HIP)
-  static constexpr i32 vector = 4;     // elements in one access
+  static constexpr i32 blocks = 3;
+  static constexpr i32 waves_per_eu = 2;
   using Element = i32;
 };
 
-// Input and output are m rows of `world` pieces of n elements. Rank r pushes piece p of each of its rows into piece r
+// Input and output are m rows of `world` shards of n elements. Rank r pushes shard p of each of its rows into shard r
 // of the same row on rank p.
 template <i32 vector>
-__device__ void exchange(const Context& context, const Config::Element* input, Config::Element* output, i64 m, i64 n) {
-  for_each_pack<vector, 1>(grid_team<Config>(), {0, m * n}, [&](const auto& turn) {
-    using Place = Turn<vector, 1>;
-    const i64 row = turn[0] / n;
-    const i64 column = turn[0] % n;
+__device__ __forceinline__ void exchange(const Context& context, const Config::Element* input, Config::Element* output,
+                                         i64 m, i64 n) {
+  for_each_pack<vector, 1>(grid_threads<Config>(), {0, m * n}, [&]<int width>(const PackIndex<width, 1>& index) {
+    using Place = PackIndex<width, 1>;
+    const i64 row = index[0] / n;
+    const i64 column = index[0] % n;
     const i64 begin = row * Config::world * n + column;
-    Packs<Config::Element, vector, 1> values[Config::world];
-    for (i32 hop = 0; hop < Config::world; ++hop) {
-      values[hop] = load(input, Place{begin + rank_after<Config::world>(context, hop) * n, 0});
+    Packs<Config::Element, width, 1> values[Config::world];
+#pragma unroll
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      values[offset] = load(input, Place{begin + peer_at<Config::world>(context, offset) * n, 0});
     }
-    for (i32 hop = 0; hop < Config::world; ++hop) {
-      Config::Element* const to = on_rank(context, output, rank_after<Config::world>(context, hop));
-      store(to, Place{begin + context.rank * n, 0}, values[hop]);
+#pragma unroll
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      Config::Element* const to = on_rank(context, output, peer_at<Config::world>(context, offset));
+      store(to, Place{begin + context.rank * n, 0}, values[offset]);
     }
   });
 }
 
-extern "C" __global__ void __launch_bounds__(Config::threads, Config::residency)
-    tokens_direct_i32_w8_m64_n96(Context context, const Config::Element* input, Config::Element* output) {
-  const i64 m = 64;
-  const i64 n = 96;
-  const Epoch epoch = begin_launch(context);
-  if (!barrier<Config>(context, epoch.step + 1, Wait::entry)) return;
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
+                                       i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
 
-  // Pieces are aligned for packs if their length is a multiple of one.
+  // Shards are aligned for packs if their length is a multiple of one.
   if (n % Config::vector == 0) {
     exchange<Config::vector>(context, input, output, m, n);
   } else {
     exchange<1>(context, input, output, m, n);
   }
 
-  if (!barrier<Config>(context, epoch.step + 2, Wait::exit)) return;
-  end_launch(context, epoch, 2);
+  same_block_barrier(launch, Wait::exit);
 }
+
+extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
+    tokens_direct_i32_w8_m64_n96(Context context, const i32* input, i32* output) {
+  kernel(context, input, output, /*m=*/64, /*n=*/96);
+}
+
+}  // namespace irisgen_kernels::tokens_direct_i32_w8_m64_n96

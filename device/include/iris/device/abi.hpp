@@ -7,18 +7,19 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 1;
+inline constexpr i32 abi_version = 2;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
 
-/// What a rank was waiting for when a bounded wait ran out. Names for people: `iris::describe` in runtime/fault.hpp.
+/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp.
 enum class Wait : u32 {
   none = 0,
   entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
   arrival = 2,  ///< the peer's contribution has arrived in this rank's memory
   exit = 3,     ///< the peer has finished reading from this rank and writing to it
-  step = 4,     ///< the peer's next piece of a pipeline (a ring's chunk, a fused kernel's tile)
+  step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
+  barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
 };
 
 /// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
@@ -29,26 +30,23 @@ struct Fault {
   i32 block;
   i32 peer;  ///< for whom
   Wait wait;
-  u32 expected;  ///< the flag value waited for: at least this
-  u32 seen;      ///< the flag value last read
+  u64 expected;  ///< the flag value waited for: at least this
+  u64 seen;      ///< the flag value last read
 };
 
-/// One per block, in the rank's own device memory, zero at first. Counts on from launch to launch, so that a replayed
-/// graph needs no host's help. Flags compare against `step` with wrap-around (a signed difference).
-struct Epoch {
-  u32 launch;  ///< launches completed; its parity picks the half of the workspace
-  u32 step;    ///< steps of all those launches; a launch adds the same number on every rank and every block
-};
+/// Low bits of a flag, which count the steps of a launch; the bits above count launches, so that whatever a flag shows
+/// in one launch is more than it showed in any before. 2^24 steps a launch; launches wrap around after 2^40.
+inline constexpr i32 flag_step_bits = 24;
 
 /// The first argument of every kernel, by value.
 struct Context {
   char* heap[max_world];  ///< base of each rank's symmetric heap, as addressable from this rank
   i32 rank;
   i32 world;
-  u32* flags;           ///< symmetric; manifest.flags of them, zero at first, only ever counted up
-  Epoch* epochs;        ///< one per block
+  u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
+  u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
   char* workspace;      ///< symmetric; 256-byte aligned
-  u64 workspace_bytes;  ///< two halves of workspace_bytes / 2, each 256-byte aligned, used by alternate launches
+  u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
 };

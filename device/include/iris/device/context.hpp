@@ -12,30 +12,12 @@ __device__ __forceinline__ T* on_rank(const Context& context, T* mine, i32 peer)
   return reinterpret_cast<T*>(context.heap[peer] + offset);
 }
 
-/// The rank that is `hops` after this one, in a circle of `world`. Loops over peers start at their own rank, so that
-/// not all ranks turn to the same peer at once.
+/// The rank that is `offset` after this one in a circle of `world`, offset being from 0 to world - 1. Loops over peers
+/// count offsets from their own rank, so that not all ranks turn to the same peer at once.
 template <i32 world>
-__device__ __forceinline__ i32 rank_after(const Context& context, i32 hops) {
-  const i32 next = context.rank + hops;
-  return next < world ? next : next - world;
-}
-
-/// This block's epoch, before this launch adds to it.
-__device__ __forceinline__ Epoch begin_launch(const Context& context) {
-  return context.epochs[block_index()];
-}
-
-/// The last act of a launch that went well: every block of every rank adds the same `steps`.
-__device__ __forceinline__ void end_launch(const Context& context, const Epoch& epoch, u32 steps) {
-  sync_block();  // every thread has read the epoch
-  if (thread_index() == 0) context.epochs[block_index()] = {epoch.launch + 1, epoch.step + steps};
-}
-
-/// The half of the workspace that belongs to this launch; the next launch uses the other one.
-template <typename T>
-__device__ __forceinline__ T* workspace_half(const Context& context, const Epoch& epoch) {
-  const u64 half = context.workspace_bytes / 2;
-  return reinterpret_cast<T*>(context.workspace + (epoch.launch & 1) * half);
+__device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
+  const i32 peer = context.rank + offset;
+  return peer < world ? peer : peer - world;
 }
 
 }  // namespace iris::device

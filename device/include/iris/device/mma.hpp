@@ -16,7 +16,7 @@ __device__ constexpr int side_of_square_in(int elements) {
   return side;
 }
 
-/// One thread's part of the tile's sums.
+/// One thread's rectangle of the tile's sums.
 template <typename Config>
 struct Fragment {
   static constexpr int columns = side_of_square_in(Config::tile_m * Config::tile_n / Config::threads);
@@ -24,7 +24,7 @@ struct Fragment {
   static constexpr int threads_per_row = Config::tile_n / columns;
   static_assert(rows * columns * Config::threads == Config::tile_m * Config::tile_n && Config::tile_n % columns == 0 &&
                     Config::tile_m % rows == 0,
-                "the tile cannot be dealt to the threads in equal rectangles");
+                "the tile cannot be distributed to the threads in equal rectangles");
 
   typename Config::Accumulate values[rows][columns];
 

@@ -18,6 +18,7 @@ struct alignas(sizeof(T) * width) Pack {
 /// One access. `from` is aligned to the pack's size and points to device memory of any rank.
 template <int width, typename T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
+  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
   return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
 }
 
@@ -25,6 +26,7 @@ __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
 /// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
 template <int width, typename T>
 __device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
+  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
   using Bits = platform::Bits<sizeof(T) * width>;
   platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
 }

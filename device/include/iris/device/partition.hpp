@@ -2,7 +2,7 @@
 
 #include <iris/device/platform.hpp>
 
-/// Who works on what: ranges of elements, teams of threads, and the loop that deals packs of a range to a team.
+/// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
 
 /// Elements [begin, end).
@@ -18,45 +18,46 @@ __device__ constexpr i64 round_up(i64 value, i64 to) {
   return divide_up(value, to) * to;
 }
 
-/// Part `part` of `count` elements cut into `parts` nearly equal ranges, whose inner boundaries are multiples of
-/// `multiple`. A part may be empty.
-__device__ constexpr Range split(i64 count, i32 parts, i32 part, i64 multiple) {
-  const i64 units = divide_up(count, multiple);
-  const i64 quotient = units / parts;
-  const i64 remainder = units % parts;
-  const i64 begin = part * quotient + (part < remainder ? part : remainder);
-  const i64 end = begin + quotient + (part < remainder ? 1 : 0);
-  return {begin * multiple < count ? begin * multiple : count, end * multiple < count ? end * multiple : count};
+/// Shard `index` of `count` elements cut into `shards` nearly equal ranges, whose inner boundaries are multiples of
+/// `alignment`. A shard may be empty; none is longer than the first.
+__device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignment) {
+  const i64 units = divide_up(count, alignment);
+  const i64 quotient = units / shards;
+  const i64 remainder = units % shards;
+  const i64 begin = index * quotient + (index < remainder ? index : remainder);
+  const i64 end = begin + quotient + (index < remainder ? 1 : 0);
+  return {begin * alignment < count ? begin * alignment : count, end * alignment < count ? end * alignment : count};
 }
 
-/// Piece number `index` of a range cut into pieces of `size` elements; the last one may be shorter, and those after it
+/// Chunk number `index` of a range cut into chunks of `size` elements; the last one may be shorter, and those after it
 /// are empty.
-__device__ constexpr Range piece(const Range& range, i64 index, i64 size) {
+__device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size) {
   const i64 begin = range.begin + index * size;
   return {begin < range.end ? begin : range.end, begin + size < range.end ? begin + size : range.end};
 }
 
-/// Threads that share a loop: this one is number `member` of `size`.
-struct Team {
-  i64 member;
+/// Threads that share a loop: this one is number `index` of `size`.
+struct ThreadGroup {
+  i64 index;
   i64 size;
 };
 
 /// All threads of all blocks of this rank.
 template <typename Config>
-__device__ __forceinline__ Team grid_team() {
+__device__ __forceinline__ ThreadGroup grid_threads() {
   return {i64{block_index()} * Config::threads + thread_index(), i64{Config::blocks} * Config::threads};
 }
 
 /// The threads of this block.
 template <typename Config>
-__device__ __forceinline__ Team block_team() {
+__device__ __forceinline__ ThreadGroup block_threads() {
   return {thread_index(), Config::threads};
 }
 
-/// Where `count` packs of `width` elements begin, `stride` elements apart: what one thread takes in one turn of a loop.
+/// Where `count` packs of `width` elements begin, `stride` elements apart: what one thread takes in one iteration of a
+/// loop.
 template <int width_, int count_>
-struct Turn {
+struct PackIndex {
   static constexpr int width = width_;
   static constexpr int count = count_;
 
@@ -66,20 +67,20 @@ struct Turn {
   __device__ __forceinline__ i64 operator[](int pack) const { return first + pack * stride; }
 };
 
-/// Calls body(Turn<…>) until every element of `range` has been dealt to one thread of the team: in turns of `unroll`
-/// packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
+/// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
+/// `unroll` packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
 /// range.begin is a multiple of `vector`. Which thread gets an element depends on nothing but the arguments.
 template <int vector, int unroll, typename Body>
-__device__ __forceinline__ void for_each_pack(Team team, Range range, const Body& body) {
-  const i64 stride = team.size * vector;
+__device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, const Body& body) {
+  const i64 stride = group.size * vector;
   const i64 tail = range.end - (range.end - range.begin) % vector;
-  i64 first = range.begin + team.member * vector;
-  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(Turn<vector, unroll>{first, stride});
+  i64 first = range.begin + group.index * vector;
+  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
   if constexpr (unroll > 1) {
-    for (; first < tail; first += stride) body(Turn<vector, 1>{first, stride});
+    for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
   }
   if constexpr (vector > 1) {
-    for (i64 last = tail + team.member; last < range.end; last += team.size) body(Turn<1, 1>{last, 1});
+    for (i64 last = tail + group.index; last < range.end; last += group.size) body(PackIndex<1, 1>{last, 1});
   }
 }
 

@@ -58,18 +58,18 @@ __device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumul
   return a;
 }
 
-/// The turn's packs of all `sources` (one array a rank), loaded together, reduced in rank order in Config::Accumulate
-/// and rounded once, to Config::Element.
+/// The packs at `index` of all `sources` (one array a rank), loaded together, reduced in rank order in
+/// Config::Accumulate and rounded once, to Config::Result.
 template <typename Config, typename Operation, typename T, int width, int count>
-__device__ __forceinline__ Packs<typename Config::Element, width, count> load_and_reduce(
-    const T* const (&sources)[Config::world], const Turn<width, count>& turn) {
-  using Element = typename Config::Element;
+__device__ __forceinline__ Packs<typename Config::Result, width, count> load_and_reduce(
+    const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
+  using Result = typename Config::Result;
   using Accumulate = typename Config::Accumulate;
   Packs<T, width, count> values[Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], turn);
+  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], index);
 
-  Packs<Element, width, count> result;
+  Packs<Result, width, count> result;
 #pragma unroll
   for (int i = 0; i < count; ++i) {
     Pack<Accumulate, width> sum = convert_pack<Accumulate>(values[0].packs[i]);
@@ -77,7 +77,7 @@ __device__ __forceinline__ Packs<typename Config::Element, width, count> load_an
     for (i32 rank = 1; rank < Config::world; ++rank) {
       reduce_into<Operation>(sum, values[rank].packs[i]);
     }
-    result.packs[i] = convert_pack<Element>(sum);
+    result.packs[i] = convert_pack<Result>(sum);
   }
   return result;
 }

@@ -5,7 +5,7 @@
 #include <iris/device/partition.hpp>
 
 /// Reading and writing the memory of any rank. All accesses are plain: another rank sees a store, and a load sees
-/// another rank's store, only when ordered by a signal (sync.hpp) or an atomic (atomics.hpp).
+/// another rank's store, only when ordered by a signal (signal.hpp, barrier.hpp) or an atomic (atomics.hpp).
 namespace iris::device {
 
 /// The element at `mine`, as it is on rank `from`. `mine` lies on the symmetric heap.
@@ -49,26 +49,27 @@ __device__ __forceinline__ void copy(const Context& context, const T* source, T*
   copy_elements<width>(on_rank(context, source, from), on_rank(context, destination, to), count);
 }
 
-/// What one thread holds of a Turn: turn.count packs.
+/// What one thread holds of a PackIndex: index.count packs.
 template <typename T, int width, int count>
 struct Packs {
   Pack<T, width> packs[count];
 };
 
-/// The turn's packs of the array at `base` (of any rank), all loads in flight together.
+/// The packs at `index` of the array at `base` (of any rank), all loads in flight together.
 template <typename T, int width, int count>
-__device__ __forceinline__ Packs<T, width, count> load(const T* base, const Turn<width, count>& turn) {
+__device__ __forceinline__ Packs<T, width, count> load(const T* base, const PackIndex<width, count>& index) {
   Packs<T, width, count> values;
 #pragma unroll
-  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + turn[i]);
+  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + index[i]);
   return values;
 }
 
-/// The turn's packs, to the array at `base` (of any rank).
+/// Writes the packs at `index` of the array at `base` (of any rank).
 template <typename T, int width, int count>
-__device__ __forceinline__ void store(T* base, const Turn<width, count>& turn, const Packs<T, width, count>& values) {
+__device__ __forceinline__ void store(T* base, const PackIndex<width, count>& index,
+                                      const Packs<T, width, count>& values) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) store_pack(base + turn[i], values.packs[i]);
+  for (int i = 0; i < count; ++i) store_pack(base + index[i], values.packs[i]);
 }
 
 /// Each element converted, rounded once.

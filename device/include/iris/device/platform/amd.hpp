@@ -2,21 +2,8 @@
 
 #include <iris/device/abi.hpp>
 #include <iris/device/platform/order.hpp>
-#include <iris/device/types.hpp>
-
-// hiprtc brings these keywords; bare Clang does not.
-#ifndef __device__
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __shared__ __attribute__((shared))
-#define __launch_bounds__(threads, ...) \
-  __attribute__((amdgpu_flat_work_group_size(1, threads) __VA_OPT__(, amdgpu_waves_per_eu(__VA_ARGS__))))
-#endif
-#ifndef __forceinline__
-#define __forceinline__ inline __attribute__((always_inline))
-#endif
-
 #include <iris/device/platform/poll.hpp>
+#include <iris/device/types.hpp>
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -223,14 +210,14 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
 }
 
 /// Release store to a flag that another GPU reads.
-__device__ __forceinline__ void store_flag(u32* flag, u32 value) {
+__device__ __forceinline__ void store_flag(u64* flag, u64 value) {
   release<Order::release, Scope::sys>();
   __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// An acquire load would invalidate the caches at each poll; relaxed loads and one fence after the last do it once.
 struct Poll {
-  __device__ static u32 load(const u32* flag) {
+  __device__ static u64 load(const u64* flag) {
     return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
   __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
@@ -238,7 +225,7 @@ struct Poll {
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
 };
 
-__device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
+__device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 

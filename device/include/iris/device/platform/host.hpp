@@ -1,13 +1,5 @@
 #pragma once
 
-// Execution-space keywords mean nothing on the CPU.
-#define __device__
-#define __global__
-#define __launch_bounds__(...)
-#ifndef __forceinline__
-#define __forceinline__ inline __attribute__((always_inline))
-#endif
-
 #include <iris/device/abi.hpp>
 #include <iris/device/platform/host_abi.hpp>
 #include <iris/device/platform/order.hpp>
@@ -179,14 +171,14 @@ T fetch_max(T* address, T value) {
 }
 
 /// Release store to a flag that another rank reads.
-inline void store_flag(u32* flag, u32 value) {
+inline void store_flag(u64* flag, u64 value) {
   atomic_store<Order::release, Scope::sys>(flag, value);
 }
 
 /// The engine parks the fiber and knows when nobody can wake it, so it needs no clock.
-inline u32 wait_flag(const u32* flag, u32 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
+inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
   iris_host_engine->wait(flag, at_least, peer, what);
-  return *const_cast<const volatile u32*>(flag);
+  return *const_cast<const volatile u64*>(flag);
 }
 
 template <int... indices>

@@ -32,7 +32,7 @@ struct Engine {
   /// Parks the fiber until *flag has reached `at_least` (signed difference, so that flags may wrap around) and returns
   /// 1; returns 0 if that cannot happen any more (nobody can run, or the launch is being abandoned). `peer` and `what`
   /// are for the report. Acquires what the peer's release store published.
-  u32 (*wait)(const u32* flag, u32 at_least, i32 peer, Wait what);
+  u32 (*wait)(const u64* flag, u64 at_least, i32 peer, Wait what);
 
   /// A clock for measurements; not repeatable from run to run.
   u64 (*nanoseconds)();

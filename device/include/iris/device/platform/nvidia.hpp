@@ -206,14 +206,14 @@ __device__ __forceinline__ T fetch_max(T* address, T value){IRIS_ATOMIC(__nv_ato
 #undef IRIS_AT_SCOPE
 
 /// Release store to a flag that another GPU reads.
-__device__ __forceinline__ void store_flag(u32* flag, u32 value) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "r"(value) : "memory");
+__device__ __forceinline__ void store_flag(u64* flag, u64 value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "l"(value) : "memory");
 }
 
 struct Poll {
-  __device__ static u32 load(const u32* flag) {
-    u32 value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
+  __device__ static u64 load(const u64* flag) {
+    u64 value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
     return value;
   }
   __device__ static void acquire() {}  // each load did
@@ -225,7 +225,7 @@ struct Poll {
   __device__ static void pause() {}  // sleeping costs more latency than the polls cost bandwidth
 };
 
-__device__ __forceinline__ u32 wait_flag(const u32* flag, u32 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
+__device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <iris/device/platform/keywords.hpp>
 #include <iris/device/types.hpp>
 
 namespace iris::device {
 
 /// Whether a flag that counts up, and may wrap around, has come to `at_least`.
-__device__ constexpr bool reached(u32 value, u32 at_least) {
-  return static_cast<i32>(value - at_least) >= 0;
+__device__ constexpr bool reached(u64 value, u64 at_least) {
+  return static_cast<i64>(value - at_least) >= 0;
 }
 
 namespace platform {
@@ -14,10 +15,10 @@ namespace platform {
 /// Polls *flag until it has reached `at_least` or `timeout_ns` have passed, and returns the value last read. Acquires
 /// what the flag's release store published. The clock costs more than the flag, so only every 256th poll reads it.
 template <typename Poll>
-__device__ u32 poll_until(const u32* flag, u32 at_least, u64 timeout_ns) {
+__device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   u64 start = 0;
   for (u32 polls = 1;; ++polls) {
-    const u32 seen = Poll::load(flag);
+    const u64 seen = Poll::load(flag);
     if (reached(seen, at_least)) {
       Poll::acquire();
       return seen;

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <iris/device/context.hpp>
+
+namespace iris::device {
+
+/// One launch of a kernel, as one of its blocks sees it: the first thing that a kernel makes, whole blocks together,
+/// and the last that goes. It counts the launch when it goes, and every flag shows launch and step, so no kernel can
+/// leave the flags of one launch to be taken for those of the next, however it ends.
+///
+/// Config names `world`, `blocks` and `threads`.
+template <typename Config>
+class Launch {
+ public:
+  __device__ __forceinline__ explicit Launch(const Context& of_context)
+      : context(of_context), number_(of_context.launches[block_index()]) {}
+  __device__ __forceinline__ ~Launch() {
+    sync_block();  // every thread has read the number
+    if (thread_index() == 0) context.launches[block_index()] = number_ + 1;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+
+  /// What a flag shows once its writer has come to step number `step` of this launch, from 0 to 2^24 - 1. A flag's
+  /// steps ascend within a launch.
+  __device__ __forceinline__ u64 flag_value(u32 step) const { return (number_ + 1) << flag_step_bits | step; }
+
+  /// The number of this block's next barrier.
+  __device__ __forceinline__ u32 count_barrier() { return barriers_++; }
+
+  /// This launch's ping-pong buffer of the workspace, symmetric; the launches before and after it use the other one.
+  template <typename T>
+  __device__ __forceinline__ T* workspace() const {
+    return reinterpret_cast<T*>(context.workspace + (number_ & 1) * (context.workspace_bytes / 2));
+  }
+
+  const Context& context;
+
+ private:
+  u64 number_;  // launches completed before this one
+  u32 barriers_ = 0;
+};
+
+}  // namespace iris::device

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <iris/device/atomics.hpp>
+#include <iris/device/launch.hpp>
+
+/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block)
+/// writes it and its owner waits for it.
+namespace iris::device {
+
+/// The number of the kernel's own flag `index`: those before it belong to the barriers.
+template <typename Config>
+__device__ constexpr i64 own_flag(i64 index) {
+  return i64{Config::blocks} * Config::world + index;
+}
+
+/// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
+/// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
+template <typename Config>
+__device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
+  platform::store_flag(on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+}
+
+/// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
+__device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u64 expected, u64 seen) {
+  Fault& fault = *context.fault;
+  if (atomic_xchg(&fault.raised, 1u) != 0) return;
+  fault.rank = context.rank;
+  fault.block = block_index();
+  fault.peer = peer;
+  fault.wait = what;
+  fault.expected = expected;
+  fault.seen = seen;
+  atomic_store<Order::release>(&fault.complete, 1u);
+}
+
+/// Waits, the calling thread alone, until the writer of this rank's flag number `flag` has come to `step`; acquires
+/// what its writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
+template <typename Config>
+__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
+  const Context& context = launch.context;
+  const u64 at_least = launch.flag_value(step);
+  const u64 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
+  if (reached(seen, at_least)) return true;
+  raise_fault(context, peer, what, at_least, seen);
+  return false;
+}
+
+/// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
+template <typename Config>
+__device__ __forceinline__ bool block_wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer,
+                                                   Wait what) {
+  return sync_block_and(thread_index() != 0 || wait_acquire(launch, flag, step, peer, what));
+}
+
+/// A signal by the whole block: publishes the stores that its threads made so far to flag number `flag` of `peer`.
+template <typename Config>
+__device__ __forceinline__ void block_signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
+  sync_block_after_stores();
+  if (thread_index() == 0) signal_release(launch, flag, step, peer);
+}
+
+/// A block_signal_release to every other rank.
+template <typename Config>
+__device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
+  sync_block_after_stores();
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+    signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
+  }
+}
+
+}  // namespace iris::device

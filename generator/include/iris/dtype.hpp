@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace iris {
+
+/// Types of elements.
+enum class Dtype { f64, f32, f16, bf16, i32 };
+inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
+
+/// How a reduction combines elements, in the order of the ranks.
+enum class Op { sum, max, min, prod };
+inline constexpr std::array all_ops = {Op::sum, Op::max, Op::min, Op::prod};
+
+std::string_view to_string(Dtype dtype);
+std::string_view to_string(Op op);
+/// Nothing if there is none of that name.
+std::optional<Dtype> dtype_from(std::string_view name);
+std::optional<Op> op_from(std::string_view name);
+
+/// Of one element.
+std::int64_t bytes_of(Dtype dtype);
+
+/// The type in which elements are summed unless a description says otherwise: f32 for 16-bit floats, else their own.
+constexpr Dtype default_accumulate(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 ? Dtype::f32 : dtype;
+}
+
+}  // namespace iris

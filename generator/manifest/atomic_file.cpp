@@ -1,0 +1,49 @@
+#include "generator/manifest/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace iris {
+
+AtomicFile::AtomicFile(int folder, std::string temporary, int mode, std::string shown)
+    : folder_(folder), temporary_(std::move(temporary)), shown_(std::move(shown)) {
+  ::unlinkat(folder_, temporary_.c_str(), 0);
+  descriptor_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (descriptor_ < 0) fail(errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!published_) ::unlinkat(folder_, temporary_.c_str(), 0);
+}
+
+void AtomicFile::write(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::flush() const {
+  if (::fsync(descriptor_) != 0) fail(errno);
+}
+
+void AtomicFile::publish(int folder, const std::string& name) {
+  // Some file systems report only here that there was no room.
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (::renameat(folder_, temporary_.c_str(), folder, name.c_str()) != 0) fail(errno);
+  published_ = true;
+}
+
+void AtomicFile::fail(int error) const {
+  throw std::system_error(error, std::generic_category(), "cannot write " + shown_);
+}
+
+}  // namespace iris

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace iris {
+
+/// A file that appears under its name whole or not at all: written under another name, then renamed. Removed again
+/// unless it is published. Every call throws std::system_error that names the file.
+class AtomicFile {
+ public:
+  /// Creates `temporary`, relative to the open directory `folder` (AT_FDCWD: to the working directory), replacing what
+  /// an earlier process left under that name, and following no link. `mode` is as open(2) takes it; `shown` is the
+  /// file's name in messages.
+  AtomicFile(int folder, std::string temporary, int mode, std::string shown);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes) const;
+  /// Waits until what was written is on the disk, so that even a crash of the machine leaves no half of it.
+  void flush() const;
+  /// Closes the file and moves it to `name`, relative to `folder`, on the same file system.
+  void publish(int folder, const std::string& name);
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  int folder_;
+  std::string temporary_;
+  std::string shown_;
+  int descriptor_ = -1;
+  bool published_ = false;
+};
+
+}  // namespace iris

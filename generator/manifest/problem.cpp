@@ -1,0 +1,88 @@
+#include "iris/problem.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace iris {
+
+std::int64_t Extents::at(std::string_view name) const {
+  if (const auto value = find(name)) return *value;
+  throw std::out_of_range("there is no extent '" + std::string(name) + "'");
+}
+
+std::optional<std::int64_t> Extents::find(std::string_view name) const {
+  const auto entry = std::ranges::find(entries_, name, &Entry::first);
+  if (entry == entries_.end()) return std::nullopt;
+  return entry->second;
+}
+
+void Extents::set(std::string_view name, std::int64_t value) {
+  const auto entry = std::ranges::find(entries_, name, &Entry::first);
+  if (entry == entries_.end()) {
+    entries_.emplace_back(name, value);
+  } else {
+    entry->second = value;
+  }
+}
+
+std::int64_t length_of(const Dimension& dimension, const Extents& extents) {
+  return extents.at(dimension.extent) * dimension.factor / dimension.divisor;
+}
+
+std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Extents& extents) {
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(shape.size());
+  for (const Dimension& dimension : shape) lengths.push_back(length_of(dimension, extents));
+  return lengths;
+}
+
+const Extent& Problem::extent(std::string_view name) const {
+  const auto found = std::ranges::find(extents, name, &NamedExtent::name);
+  if (found == extents.end()) throw std::out_of_range(pattern + " has no extent '" + std::string(name) + "'");
+  return found->extent;
+}
+
+bool Problem::has_extent(std::string_view name) const {
+  return std::ranges::find(extents, name, &NamedExtent::name) != extents.end();
+}
+
+bool Problem::is_static() const {
+  return std::ranges::none_of(extents, [](const NamedExtent& named) { return named.extent.dynamic; });
+}
+
+std::vector<std::string> Problem::dynamic_extents() const {
+  std::vector<std::string> names;
+  for (const NamedExtent& named : extents) {
+    if (named.extent.dynamic) names.push_back(named.name);
+  }
+  return names;
+}
+
+Extents Problem::static_extents() const {
+  Extents lengths;
+  for (const NamedExtent& named : extents) {
+    if (!named.extent.dynamic) lengths.set(named.name, named.extent.value);
+  }
+  return lengths;
+}
+
+Problem Problem::at(const Extents& given) const {
+  Problem bound = *this;
+  for (NamedExtent& named : bound.extents) {
+    if (named.extent.dynamic) named.extent = {.value = given.at(named.name)};
+  }
+  return bound;
+}
+
+std::int64_t size_of(const Problem& problem, const Extents& given) {
+  std::int64_t size = 1;
+  for (const NamedExtent& named : problem.extents) {
+    const std::int64_t length = named.extent.dynamic ? given.at(named.name) : named.extent.value;
+    if (length == 0) return 0;
+    if (__builtin_mul_overflow(size, length, &size)) size = std::numeric_limits<std::int64_t>::max();
+  }
+  return size;
+}
+
+}  // namespace iris

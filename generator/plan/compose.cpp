@@ -1,0 +1,116 @@
+#include "generator/plan/compose.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "generator/plan/choose.hpp"
+
+namespace irisgen {
+namespace {
+
+template <typename Value>
+const Value& mapped(const std::vector<std::pair<std::string, Value>>& map, const std::string& name) {
+  const auto found = std::ranges::find(map, name, [](const auto& entry) { return entry.first; });
+  if (found == map.end()) throw std::logic_error("a part's '" + name + "' is not given");
+  return found->second;
+}
+
+using ExtentMap = std::vector<std::pair<std::string, Dimension>>;
+
+/// A dimension of the part as one of the whole.
+Dimension translate(const Dimension& dimension, const ExtentMap& extents) {
+  const Dimension& whole = mapped(extents, dimension.extent);
+  return {whole.extent, whole.factor * dimension.factor, whole.divisor * dimension.divisor};
+}
+
+std::vector<Dimension> translate(std::vector<Dimension> shape, const ExtentMap& extents) {
+  for (Dimension& dimension : shape) dimension = translate(dimension, extents);
+  return shape;
+}
+
+iris::ByteSize translate(iris::ByteSize size, const ExtentMap& extents) {
+  for (iris::ByteSize::Term& term : size.terms) {
+    for (std::string& name : term.extents) {
+      const Dimension& whole = mapped(extents, name);
+      term.bytes = (term.bytes * whole.factor + whole.divisor - 1) / whole.divisor;
+      name = whole.extent;
+    }
+  }
+  return size;
+}
+
+Problem with_extents(Problem part, const Problem& whole, const ExtentMap& extents) {
+  part.world = whole.world;
+  part.extents.clear();
+  for (const auto& [name, dimension] : extents) {
+    const auto length = static_length(whole, dimension);
+    part.extents.push_back({name, length ? iris::Extent{.value = *length} : iris::Extent{.dynamic = true}});
+  }
+  return part;
+}
+
+}  // namespace
+
+Composition::Composition(const Request& request) : request_(request) {
+  draft_.arguments = pattern_of(request.problem).arguments(request.problem);
+}
+
+void Composition::add_intermediate(std::string name, Dtype dtype, std::vector<Dimension> shape) {
+  draft_.intermediates.push_back({std::move(name), dtype, std::move(shape)});
+}
+
+void Composition::add(const PartRequest& part) {
+  const Problem problem = with_extents(part.problem, request_.problem, part.extents);
+  Settings config;
+  for (const auto& [own, whole] : part.settings) {
+    if (const auto setting = request_.config.find(whole); setting != request_.config.end())
+      config[own] = setting->second;
+  }
+  const Request request{request_.spec, problem, request_.target, config, {}};
+  auto [variant, draft] = choose_part(request);
+
+  for (const Argument& argument : draft.arguments) require(mapped(part.buffers, argument.name), argument);
+  const int kernels_before = static_cast<int>(draft_.kernels.size());
+  for (iris::Step step : draft.steps) {
+    if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
+      launch->kernel += kernels_before;
+      for (std::string& buffer : launch->buffers) buffer = mapped(part.buffers, buffer);
+      launch->extents = translate(std::move(launch->extents), part.extents);
+    } else if (auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
+      copy->from = mapped(part.buffers, copy->from);
+      copy->to = mapped(part.buffers, copy->to);
+      copy->shape = translate(std::move(copy->shape), part.extents);
+    }
+    draft_.steps.push_back(std::move(step));
+  }
+  for (const KernelPlan& kernel : draft.kernels) add_kernel(kernel, part);
+  draft_.parts.push_back({variant, problem, part.extents, std::make_shared<const Draft>(std::move(draft))});
+}
+
+void Composition::add_kernel(KernelPlan kernel, const PartRequest& part) {
+  kernel.part = part.name + (kernel.part.empty() ? "" : "_" + kernel.part);
+  kernel.workspace = translate(std::move(kernel.workspace), part.extents);
+  draft_.kernels.push_back(std::move(kernel));
+}
+
+/// What a part asks of a buffer, the whole asks of its argument. Intermediates lie on the heap as it is.
+void Composition::require(const std::string& buffer, const Argument& argument) {
+  const auto whole = std::ranges::find(draft_.arguments, buffer, &Argument::name);
+  if (whole == draft_.arguments.end()) return;
+  whole->alignment = std::max(whole->alignment, argument.alignment);
+  whole->symmetric = whole->symmetric || argument.symmetric;
+}
+
+std::vector<Work> cost_of_parts(const Problem& problem, const Draft& draft) {
+  const iris::Extents lengths = problem.static_extents();
+  std::vector<Work> works;
+  for (const Part& part : draft.parts) {
+    iris::Extents given;
+    for (const auto& [name, dimension] : part.extents) given.set(name, iris::length_of(dimension, lengths));
+    const std::vector<Work> own = part.variant->cost(part.problem.at(given), *part.draft);
+    works.insert(works.end(), own.begin(), own.end());
+  }
+  return works;
+}
+
+}  // namespace irisgen

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "generator/plan/planning.hpp"
+
+namespace irisgen {
+
+/// A problem to be solved as one part of an operation.
+struct PartRequest {
+  std::string name;                                           ///< of the part: its kernels' names begin with it
+  Problem problem;                                            ///< its extents' values are filled in from `extents`
+  std::vector<std::pair<std::string, Dimension>> extents;     ///< of the part, by those of the whole
+  std::vector<std::pair<std::string, std::string>> buffers;   ///< its arguments, by the whole's
+  std::vector<std::pair<std::string, std::string>> settings;  ///< keys of its config, by the whole's
+};
+
+/// Makes an operation of parts that follow one another, each planned by the variant that suits it best.
+class Composition {
+ public:
+  /// Takes the buffers of the whole from its pattern.
+  explicit Composition(const Request& request);
+
+  /// A buffer between two parts.
+  void add_intermediate(std::string name, Dtype dtype, std::vector<Dimension> shape);
+  void add(const PartRequest& part);
+
+  Draft take() { return std::move(draft_); }
+
+ private:
+  void add_kernel(KernelPlan kernel, const PartRequest& part);
+  void require(const std::string& buffer, const Argument& argument);
+
+  const Request& request_;
+  Draft draft_;
+};
+
+/// Variant::cost of an operation of parts.
+std::vector<Work> cost_of_parts(const Problem& problem, const Draft& draft);
+
+}  // namespace irisgen

@@ -1,0 +1,111 @@
+#include "generator/plan/compose.hpp"
+#include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/reference.hpp"
+
+namespace irisgen {
+namespace {
+
+std::vector<Argument> arguments(const Problem& problem) {
+  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
+          {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+}
+
+/// A slot for each rank, of the longest shard of rows: whole tiles, one row of tiles more than others.
+iris::ByteSize slots(const Problem& problem, std::int64_t tile_m) {
+  const std::int64_t world = problem.world;
+  const int sums_of_access = static_cast<int>(16 / iris::bytes_of(problem.accumulate));
+  if (const auto m = static_length(problem, {"m"})) {
+    const std::int64_t tile_rows = (*m + tile_m - 1) / tile_m;
+    Problem padded = problem;
+    padded.extents = {{"m", {.value = (tile_rows + world - 1) / world * tile_m}}, {"n", problem.extent("n")}};
+    return workspace_of(padded, problem.world, {{"m"}, {"n"}}, problem.accumulate, sums_of_access);
+  }
+  iris::ByteSize bytes =
+      workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.accumulate, sums_of_access);
+  Problem rows = problem;
+  rows.extents = {{"m", {.value = 2 * tile_m}}, {"n", problem.extent("n")}};
+  const iris::ByteSize more = workspace_of(rows, problem.world, {{"m"}, {"n"}}, problem.accumulate, sums_of_access);
+  bytes.terms.insert(bytes.terms.end(), more.terms.begin(), more.terms.end());
+  return bytes;
+}
+
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "matmul_all_reduce/workgroup_specialized.hip");
+  choose_tiles(request, kernel);
+  choose_roles(request, kernel, tiles_of(request, kernel, {"m"}, {"n"}), "sum what has arrived");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, (kernel.number("blocks") - kernel.number("comm_blocks")) * problem.world);
+  kernel.workspace = slots(problem, kernel.number("tile_m"));
+  kernel.arguments = place(arguments(problem), 16, {"output"});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+  const double sums = matrix_bytes(problem, {{"m"}, {"n"}}, problem.accumulate);
+  const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
+  const double others = static_cast<double>(problem.world - 1) / problem.world;
+  return {{.link_bytes = others * (sums + results),
+           .memory_bytes = 2 * sums + results,
+           .flops = weighted_flops(problem),
+           .signals = 2}};
+}
+
+Draft plan_bulk_synchronous(const Request& request) {
+  const Problem& problem = request.problem;
+  Composition whole(request);
+  whole.add_intermediate("product", problem.accumulate, {{"m"}, {"n"}});
+  whole.add(matmul_part(problem, "a", "product", problem.accumulate));
+  whole.add({.name = "all_reduce",
+             .problem = {.pattern = "all_reduce",
+                         .dtype = problem.accumulate,
+                         .accumulate = problem.accumulate,
+                         .result = problem.result,
+                         .op = Op::sum},
+             .extents = {{"m", {"m"}}, {"n", {"n"}}},
+             .buffers = {{"input", "product"}, {"output", "output"}},
+             .settings = {{"blocks", "comm_blocks"}}});
+  return whole.take();
+}
+
+constexpr std::array<std::string_view, 1> templates = {"matmul_all_reduce/workgroup_specialized.hip"};
+
+constexpr std::array variants = {
+    Variant{.name = "workgroup_specialized",
+            .summary = "one grid, two roles: some blocks multiply and push tiles, the others sum and give to all",
+            .templates = templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
+    Variant{.name = "bulk_synchronous",
+            .summary = "a matmul, then an all_reduce of unrounded sums",
+            .templates = {},
+            .keys = role_keys,
+            .plan = plan_bulk_synchronous,
+            .cost = cost_of_parts},
+};
+
+/// Tolerance: product_error() over k and the ranks, and the last rounding.
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t m = problem.extent("m").value;
+  const std::int64_t n = problem.extent("n").value;
+  Product product(m * n);
+  for (const auto& of_rank : inputs) {
+    multiply_into(product, problem.dtype, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
+  }
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_product(product, problem));
+}
+
+}  // namespace
+
+extern const Pattern matmul_all_reduce = {
+    .name = "matmul_all_reduce",
+    .summary = "A(m,k), B(k,n) -> (m,n): every rank gets the sum of the ranks' products",
+    .variants = variants,
+    .arguments = arguments,
+    .reference = reference,
+    .flops = matmul_flops,
+};
+
+}  // namespace irisgen

@@ -1,0 +1,186 @@
+#include "generator/plan/reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace irisgen {
+namespace {
+
+/// Significand bits (the hidden one included), smallest positive value and largest finite value of a floating type.
+struct FloatFormat {
+  int precision;
+  double smallest;
+  double largest;
+};
+FloatFormat format_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return {11, 0x1p-24, 65504};
+    case Dtype::bf16:
+      return {8, 0x1p-133, 0x1.fep127};
+    case Dtype::f32:
+      return {24, 0x1p-149, 0x1.fffffep127};
+    default:
+      return {53, 0x1p-1074, std::numeric_limits<double>::max()};
+  }
+}
+
+double wrapped(std::uint32_t bits) {
+  return static_cast<std::int32_t>(bits);
+}
+std::uint32_t bits_of(double value) {
+  return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
+}
+
+std::uint32_t apply_wrapping(Op op, std::uint32_t a, std::uint32_t b) {
+  return op == Op::sum ? a + b : a * b;
+}
+
+double apply(Op op, double a, double b) {
+  switch (op) {
+    case Op::sum:
+      return a + b;
+    case Op::prod:
+      return a * b;
+    case Op::max:
+      return a > b || std::isnan(a) ? a : b;
+    case Op::min:
+      return a < b || std::isnan(a) ? a : b;
+  }
+  return a;
+}
+
+bool is_exact(const Problem& problem) {
+  return problem.dtype == Dtype::i32 || problem.op == Op::max || problem.op == Op::min;
+}
+
+double reduce_exactly(Op op, const std::vector<std::vector<Values>>& inputs, std::size_t at) {
+  double result = inputs[0][0][at];
+  for (std::size_t rank = 1; rank < inputs.size(); ++rank) {
+    const double next = inputs[rank][0][at];
+    const bool wraps = op == Op::sum || op == Op::prod;
+    result = wraps ? wrapped(apply_wrapping(op, bits_of(result), bits_of(next))) : apply(op, result, next);
+  }
+  return result;
+}
+
+void multiply_wrapping(Product& product, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
+                       std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::uint32_t sum = bits_of(product.sums[i * columns + j]);
+      for (std::int64_t depth = 0; depth < k; ++depth)
+        sum += bits_of(a[i * k + depth]) * bits_of(b[depth * columns + j]);
+      product.sums[i * columns + j] = wrapped(sum);
+    }
+  }
+}
+
+}  // namespace
+
+double epsilon(Dtype dtype) {
+  return dtype == Dtype::i32 ? 0 : std::ldexp(2.0, -format_of(dtype).precision);
+}
+
+void expect(Expectation& expectation, Dtype dtype, double exact, double error) {
+  if (dtype == Dtype::i32 || std::isnan(exact) || std::isinf(exact)) {
+    expectation.value.push_back(exact);
+    expectation.tolerance.push_back(0);
+    return;
+  }
+  const FloatFormat format = format_of(dtype);
+  const double magnitude = std::abs(exact);
+  const double half_unit = std::ldexp(magnitude + error, -format.precision) + format.smallest / 2;
+  const double tolerance = error + (dtype == Dtype::f64 ? 0 : half_unit);
+  // What lies half a unit or more above the largest finite value rounds to infinity.
+  const double overflow = format.largest * (1 + std::ldexp(0.5, -format.precision));
+  if (dtype != Dtype::f64 && magnitude - error >= overflow) {
+    expectation.value.push_back(std::copysign(std::numeric_limits<double>::infinity(), exact));
+    expectation.tolerance.push_back(0);
+    return;
+  }
+  const bool may_overflow = dtype != Dtype::f64 && magnitude + error >= overflow;
+  expectation.value.push_back(exact);
+  expectation.tolerance.push_back(may_overflow ? std::numeric_limits<double>::infinity() : tolerance);
+}
+
+Expectation reduce_over_ranks(const Problem& problem, const std::vector<std::vector<Values>>& inputs,
+                              std::int64_t begin, std::int64_t count) {
+  Expectation expectation;
+  expectation.value.reserve(count);
+  expectation.tolerance.reserve(count);
+  const Op op = problem.op.value();
+  const double roundings = static_cast<double>(inputs.size() - 1) * epsilon(problem.accumulate);
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    if (is_exact(problem)) {
+      const double exact = reduce_exactly(op, inputs, i);
+      if (problem.result == problem.dtype) {
+        expectation.value.push_back(exact);
+        expectation.tolerance.push_back(0);
+      } else {
+        expect(expectation, problem.result, exact, 0);
+      }
+      continue;
+    }
+    double result = inputs[0][0][i];
+    double magnitude = std::abs(result);
+    double largest = magnitude;  // of the partial results: one that overflows is infinite, whatever follows
+    for (std::size_t rank = 1; rank < inputs.size(); ++rank) {
+      result = apply(op, result, inputs[rank][0][i]);
+      magnitude = op == Op::sum ? magnitude + std::abs(inputs[rank][0][i]) : std::abs(result);
+      largest = std::max(largest, std::abs(result));
+    }
+    double error = inputs.size() > 1 ? roundings * magnitude : 0;
+    if (largest + error >= format_of(problem.accumulate).largest) error = std::numeric_limits<double>::infinity();
+    expect(expectation, problem.result, result, error);
+  }
+  return expectation;
+}
+
+Expectation exactly(Values values) {
+  Expectation expectation;
+  expectation.tolerance.assign(values.size(), 0);
+  expectation.value = std::move(values);
+  return expectation;
+}
+
+void multiply_into(Product& product, Dtype dtype, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
+                   std::int64_t columns) {
+  if (dtype == Dtype::i32) {
+    multiply_wrapping(product, a, b, rows, k, columns);
+    return;
+  }
+  Values sums(static_cast<std::size_t>(columns));  // of one row of this product
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::ranges::fill(sums, 0.0);
+    double* const totals = product.sums.data() + i * columns;
+    double* const partials = product.partials.data() + i * columns;
+    for (std::int64_t depth = 0; depth < k; ++depth) {
+      const double factor = a[i * k + depth];
+      const double* const row = b.data() + depth * columns;
+      for (std::int64_t j = 0; j < columns; ++j) {
+        sums[j] += factor * row[j];
+        partials[j] += std::abs(sums[j]);
+      }
+    }
+    for (std::int64_t j = 0; j < columns; ++j) {
+      totals[j] += sums[j];
+      partials[j] += std::abs(totals[j]);
+    }
+  }
+}
+
+double product_error(const Product& product, std::size_t element, Dtype accumulate) {
+  return 2 * epsilon(accumulate) * product.partials[element];
+}
+
+Expectation expect_product(const Product& product, const Problem& problem) {
+  Expectation expectation;
+  for (std::size_t i = 0; i < product.sums.size(); ++i) {
+    expect(expectation, problem.result, product.sums[i], product_error(product, i, problem.accumulate));
+  }
+  return expectation;
+}
+
+}  // namespace irisgen

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "irisgen/pattern.hpp"
+
+/// Arithmetic of the references, in float64 (i32: modulo 2^32), and the tolerances that go with it.
+namespace irisgen {
+
+/// Roundings of one addition or multiplication, relative: twice the unit roundoff of `dtype`, which leaves room for the
+/// terms of second order. 0 for i32.
+double epsilon(Dtype dtype);
+
+/// The expectation of an element whose exact value is `exact` and whose kernel, computing before its last rounding,
+/// errs by at most `error`: adds half a unit in the last place of `dtype`, and expects an infinity where the value
+/// rounds to one.
+void expect(Expectation& expectation, Dtype dtype, double exact, double error);
+
+/// `values[rank][i]` reduced over the ranks for each i of [begin, begin + count). The tolerance of a sum is
+/// (world - 1)·epsilon(accumulate)·Σ|x| and the last rounding; of a product (world - 1)·epsilon(accumulate)·|product|
+/// and the last rounding; max and min are exact, NaN if any input is.
+Expectation reduce_over_ranks(const Problem& problem, const std::vector<std::vector<Values>>& inputs,
+                              std::int64_t begin, std::int64_t count);
+
+/// Values that a kernel only moves.
+Expectation exactly(Values values);
+
+/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there.
+struct Product {
+  explicit Product(std::int64_t elements)
+      : sums(static_cast<std::size_t>(elements)), partials(static_cast<std::size_t>(elements)) {}
+  Values sums;
+  Values partials;
+};
+
+/// sums += a(rows,k)·b(k,columns), each product summed over k by itself; row-major, i32 modulo 2^32.
+void multiply_into(Product& product, Dtype dtype, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
+                   std::int64_t columns);
+
+/// The error of one element of a Product that a kernel computes in `accumulate`: 2·epsilon(accumulate)·Σ|partial sum|.
+/// An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel forget
+/// terms of a long sum. Twice, since a product may be rounded by itself, and matrix units add in another order.
+double product_error(const Product& product, std::size_t element, Dtype accumulate);
+
+/// A product that is summed in the problem's accumulator and rounded once, to its result.
+Expectation expect_product(const Product& product, const Problem& problem);
+
+}  // namespace irisgen

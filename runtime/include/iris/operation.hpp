@@ -1,0 +1,50 @@
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "iris/code_object.hpp"
+#include "iris/device.hpp"
+#include "iris/manifest.hpp"
+
+namespace iris {
+
+class Context;
+
+/// A manifest and the code of its kernels: what JIT makes and what an application embeds.
+struct BuiltOperation {
+  Manifest manifest = {};
+  std::vector<CodeObject> code = {};  ///< in the order of manifest.kernels
+};
+
+/// An operation ready to be launched on one rank: its kernels loaded, their flags, workspace and the buffers between
+/// them on the heap, residency checked.
+class Operation {
+ public:
+  /// Collective: every rank of the world calls it with the same operation, in the same order. `capacity` bounds the
+  /// dynamic extents. Throws if the world's size or target differs from the manifest's, or if the blocks of a kernel
+  /// whose blocks wait for one another do not fit on the device together.
+  Operation(Context& context, const BuiltOperation& built, const Extents& capacity = {});
+  ~Operation();
+  Operation(Operation&&) noexcept;
+  Operation& operator=(Operation&&) noexcept;
+
+  /// Enqueues one launch. `buffers` are the manifest's arguments in order; `extents` gives the dynamic ones. Checks
+  /// alignment, aliasing, symmetry and extents; throws a sentence naming the argument. What follows in the stream sees
+  /// the launch done. A wait that ran out of time is thrown by Context::synchronize.
+  void launch(std::span<void* const> buffers, const Extents& extents = {}, Stream stream = nullptr);
+  /// The same, as in `operation.launch({input, output})`.
+  void launch(std::initializer_list<void*> buffers, const Extents& extents = {}, Stream stream = nullptr) {
+    launch(std::span(buffers.begin(), buffers.size()), extents, stream);
+  }
+
+  const Manifest& manifest() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace iris

@@ -1,0 +1,64 @@
+#include <cstdlib>
+
+#include "generator/manifest/hash.hpp"
+#include "iris/jit.hpp"
+#include "runtime/system/build_id.hpp"
+#include "runtime/system/dynamic_library.hpp"
+
+namespace iris {
+namespace {
+
+/// Over what decides the code as far as it is known before a compiler is opened, which takes longer than all the rest:
+/// this program itself (it holds the compilers' options), the environment that says where they are, and the request.
+std::string make_short_key(const CompileRequest& request, std::string_view compiler) {
+  static const std::string own_id = build_id(own_file());
+  std::string text = own_id;
+  const auto add = [&text](std::string_view part) { text.append("\n").append(part); };
+  for (const char* variable : {"IRISGEN_CLANG_LIBRARY", "CUDA_HOME", "LD_LIBRARY_PATH"}) {
+    const char* value = std::getenv(variable);
+    add(value == nullptr ? "" : value);
+  }
+  add(compiler);
+  add(request.target->name);
+  add(request.symbol);
+  add(request.source);
+  return sha256_hex(text);
+}
+
+CodeObject build_one(const CompileRequest& request, std::string_view compiler, Cache& cache) {
+  const std::string short_key = make_short_key(request, compiler);
+  if (auto code = cache.lookup(short_key)) return *std::move(code);
+  const Compiler& chosen = find_compiler(*request.target, compiler);
+  CodeObject code = build(request, chosen, cache);
+  cache.remember(short_key, cache_key(request, chosen), chosen.files());
+  return code;
+}
+
+}  // namespace
+
+CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache& cache) {
+  return cache.get(cache_key(request, compiler), request, [&] { return compiler.compile(request); });
+}
+
+std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::vector<irisgen::Source>& sources) {
+  std::vector<CompileRequest> requests;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    requests.push_back({.name = sources[i].name,
+                        .source = sources[i].self_contained,
+                        .symbol = plan.kernels.at(i).symbol,
+                        .target = plan.target});
+  }
+  return requests;
+}
+
+BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache) {
+  const std::vector<irisgen::Source> sources = irisgen::emit_sources(plan);
+  BuiltOperation built;
+  built.manifest = irisgen::make_manifest(plan, sources);
+  for (const CompileRequest& request : make_requests(plan, sources)) {
+    built.code.push_back(build_one(request, compiler, cache));
+  }
+  return built;
+}
+
+}  // namespace iris

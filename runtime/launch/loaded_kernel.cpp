@@ -1,0 +1,62 @@
+#include "runtime/launch/loaded_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace iris {
+
+namespace {
+
+/// Blocks that wait for one another must all be on the device, or those that are wait for ever.
+void check_residency(const Manifest& manifest, const KernelEntry& kernel, const Context::State& context,
+                     const Function& function) {
+  if (!kernel.waits) return;
+  const int fit = context.device.resident_blocks(function, kernel.threads);
+  const int ranks = context.ranks_on_device;
+  if (std::int64_t{kernel.blocks} * ranks <= fit) return;
+  std::string text = manifest.name + ": " + std::to_string(kernel.blocks) + " blocks of " +
+                     std::to_string(kernel.threads) + " threads must run together";
+  if (ranks > 1) text += " for each of the " + std::to_string(ranks) + " ranks on this device";
+  text += ", but " + context.device.description() + " holds " + std::to_string(fit) + "; lower config.blocks to " +
+          std::to_string(std::max(fit / ranks, 1)) + " or less, or config.threads";
+  throw std::runtime_error(text);
+}
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(Context::State& context, const Manifest& manifest, std::size_t kernel,
+                           const CodeObject& code)
+    : context_(context),
+      manifest_(manifest),
+      entry_(manifest.kernels.at(kernel)),
+      module_(context.device.load(code)),
+      function_(&module_->function(entry_.symbol)) {
+  check_residency(manifest_, entry_, context_, *function_);
+}
+
+void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* fault) {
+  std::ranges::copy(context_.bases, device_context_.heap);
+  device_context_.rank = context_.rank;
+  device_context_.world = manifest_.problem.world;
+  device_context_.flags = reinterpret_cast<device::u64*>(base + layout.flags);
+  device_context_.launches = reinterpret_cast<device::u64*>(base + layout.launches);
+  device_context_.workspace = base + layout.workspace;
+  device_context_.workspace_bytes = static_cast<device::u64>(layout.workspace_bytes);
+  device_context_.fault = fault;
+  device_context_.timeout_ns = static_cast<device::u64>(manifest_.timeout_ms) * 1'000'000;
+}
+
+void LoadedKernel::launch(std::span<void* const> buffers, std::span<const std::int64_t> extents, Stream stream) const {
+  std::array<ArgumentBytes, max_arguments> arguments{};
+  std::size_t count = 0;
+  arguments.at(count++) = {&device_context_, sizeof device_context_};
+  for (void* const& buffer : buffers) arguments.at(count++) = {static_cast<const void*>(&buffer), sizeof buffer};
+  for (const std::int64_t& extent : extents) arguments.at(count++) = {&extent, sizeof extent};
+  context_.device.launch(*function_,
+                         {.name = manifest_.name, .blocks = entry_.blocks, .threads = entry_.threads, .stream = stream},
+                         std::span(arguments).first(count));
+}
+
+}  // namespace iris

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "iris/code_object.hpp"
+#include "iris/device.hpp"
+#include "iris/device/abi.hpp"
+#include "iris/manifest.hpp"
+#include "runtime/launch/launch_check.hpp"
+#include "runtime/world/context.hpp"
+
+namespace iris {
+
+/// One kernel of an operation on one rank: its code on the device, and what every launch of it is passed first.
+class LoadedKernel {
+ public:
+  /// Throws if its blocks must run together and do not fit on the device. Loading may wait for the whole device.
+  LoadedKernel(Context::State& context, const Manifest& manifest, std::size_t kernel, const CodeObject& code);
+
+  /// Tells it where the operation's memory lies, which all ranks have at the same offset of their heaps.
+  void place(char* base, const KernelLayout& layout, device::Fault* fault);
+
+  /// `buffers` and `extents` are what the entry takes after the Context, in its order.
+  void launch(std::span<void* const> buffers, std::span<const std::int64_t> extents, Stream stream) const;
+
+ private:
+  Context::State& context_;
+  const Manifest& manifest_;
+  const KernelEntry& entry_;
+  std::unique_ptr<Module> module_;
+  const Function* function_ = nullptr;
+  device::Context device_context_{};
+};
+
+}  // namespace iris

@@ -1,0 +1,258 @@
+#include "iris/operation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "iris/device/abi.hpp"
+#include "runtime/launch/launch_check.hpp"
+#include "runtime/launch/loaded_kernel.hpp"
+#include "runtime/world/context.hpp"
+
+namespace iris {
+
+namespace {
+
+void check_world(const BuiltOperation& built, const Context::State& context) {
+  const Manifest& manifest = built.manifest;
+  const auto ranks = static_cast<int>(context.bases.size());
+  if (manifest.abi != device::abi_version) {
+    throw std::runtime_error(manifest.name + " was built for version " + std::to_string(manifest.abi) +
+                             " of the kernel interface, this irisgen speaks version " +
+                             std::to_string(device::abi_version) + "; generate and compile it again");
+  }
+  if (manifest.problem.world != ranks) {
+    throw std::runtime_error(manifest.name + " was made for a world of " + std::to_string(manifest.problem.world) +
+                             " ranks, this one has " + std::to_string(ranks));
+  }
+  if (manifest.target != context.device.target()) {
+    throw std::runtime_error(manifest.name + " was made for " + manifest.target + ", rank " +
+                             std::to_string(context.rank) + " is on " + context.device.target());
+  }
+  if (built.code.size() != manifest.kernels.size()) {
+    throw std::runtime_error(manifest.name + " has " + std::to_string(manifest.kernels.size()) +
+                             " kernels, but the code of " + std::to_string(built.code.size()));
+  }
+}
+
+/// `Operation(symbol, 512 bytes)`, by what tells operations apart.
+std::string call_of(const Manifest& manifest, std::int64_t bytes) {
+  const std::string& what = manifest.kernels.empty() ? manifest.name : manifest.kernels.front().symbol;
+  return "Operation(" + what + ", " + std::to_string(bytes) + " bytes)";
+}
+
+Dtype dtype_of(const Manifest& manifest, const std::string& buffer) {
+  const auto argument = std::ranges::find(manifest.arguments, buffer, &Argument::name);
+  if (argument != manifest.arguments.end()) return argument->dtype;
+  return std::ranges::find(manifest.intermediates, buffer, &Intermediate::name)->dtype;
+}
+
+/// Memory that goes back to a rank's heap.
+struct ReturnToHeap {
+  Context::State* context;
+  void operator()(char* memory) const { context->free(memory); }
+};
+
+/// Memory that goes back to a rank's device as allocate_host gave it.
+struct ReturnToDevice {
+  Device* device;
+  void operator()(device::Fault* fault) const { device->release_host(fault); }
+};
+
+/// A stream or event of a rank's device.
+class OwnStream {
+ public:
+  explicit OwnStream(Device& device) : device_(&device), stream_(device.create_stream()) {}
+  ~OwnStream() {
+    if (stream_ != nullptr) device_->destroy_stream(stream_);
+  }
+  OwnStream(OwnStream&& other) noexcept : device_(other.device_), stream_(std::exchange(other.stream_, nullptr)) {}
+  OwnStream& operator=(OwnStream&&) = delete;
+  Stream get() const { return stream_; }
+
+ private:
+  Device* device_;
+  Stream stream_;
+};
+class OwnEvent {
+ public:
+  explicit OwnEvent(Device& device) : device_(&device), event_(device.create_event()) {}
+  ~OwnEvent() {
+    if (event_ != nullptr) device_->destroy_event(event_);
+  }
+  OwnEvent(OwnEvent&& other) noexcept : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+  OwnEvent& operator=(OwnEvent&&) = delete;
+  Event get() const { return event_; }
+
+ private:
+  Device* device_;
+  Event event_;
+};
+
+}  // namespace
+
+struct Operation::State {
+  State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void place_on_heap();
+  void make_streams();
+  void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
+
+  /// One launch under way.
+  struct Launch {
+    std::span<void* const> arguments;
+    const Extents& extents;
+    Stream stream;
+  };
+  void* buffer(const Launch& launch, const std::string& name) const;
+  Stream stream(const Launch& launch, int number) const;
+  void perform(const Launch& launch, int number, const LaunchStep& step) const;
+  void perform(const Launch& launch, int number, const CopyStep& step) const;
+  void perform(const Launch& launch, int number, const WaitStep& step) const;
+
+  Context::State& context;
+  Manifest manifest;
+  Extents capacity;
+  std::vector<LoadedKernel> kernels;
+  std::unique_ptr<char, ReturnToHeap> memory;
+  std::unique_ptr<device::Fault, ReturnToDevice> fault;
+  std::map<std::string, char*, std::less<>> intermediates;
+  std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
+  std::map<const WaitStep*, OwnEvent> events;
+  LaunchRecord record;
+};
+
+Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
+    : context(of_context), manifest(built.manifest) {
+  check_world(built, context);
+  capacity = resolve_extents(manifest, wanted_capacity);
+  kernels.reserve(manifest.kernels.size());
+  for (std::size_t i = 0; i < manifest.kernels.size(); ++i) kernels.emplace_back(context, manifest, i, built.code[i]);
+  make_streams();
+  place_on_heap();
+}
+
+/// Collective. No peer may signal before our flags are zero, so all meet once they are.
+void Operation::State::place_on_heap() {
+  const OperationLayout layout = layout_of(manifest, capacity);
+  const std::string call = call_of(manifest, layout.total_bytes);
+  memory = {static_cast<char*>(context.allocate(static_cast<std::size_t>(layout.total_bytes), call)),
+            ReturnToHeap{&context}};
+  fault = {static_cast<device::Fault*>(context.device.allocate_host(sizeof(device::Fault))),
+           ReturnToDevice{&context.device}};
+  record = {.operation = manifest.name,
+            .fault = fault.get(),
+            .timeout_ns = static_cast<std::uint64_t>(manifest.timeout_ms) * 1'000'000,
+            .in_flight = std::nullopt,
+            .failure = {}};
+  for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].place(memory.get(), layout.kernels[i], fault.get());
+  for (std::size_t i = 0; i < manifest.intermediates.size(); ++i) {
+    intermediates[manifest.intermediates[i].name] = memory.get() + layout.intermediates[i];
+  }
+  context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.counted_bytes));
+  context.device.synchronize();
+  context.barrier(call);
+  context.records.push_back(&record);
+}
+
+void Operation::State::make_streams() {
+  for (const Schedule& schedule : manifest.schedules) {
+    for (const Step& step : schedule.steps) {
+      const auto* wait = std::get_if<WaitStep>(&step.action);
+      const int highest = std::max(step.stream, wait != nullptr ? wait->stream : 0);
+      while (static_cast<int>(streams.size()) < highest) streams.emplace_back(context.device);
+      if (wait != nullptr) events.emplace(wait, context.device);
+    }
+  }
+}
+
+Operation::State::~State() {
+  try {
+    context.device.bind();  // we may be on another thread than the rank's, once World::run is over
+    if (record.in_flight.has_value()) context.synchronize(*record.in_flight);
+  } catch (const std::exception&) {
+    if (context.deferred == nullptr) context.deferred = std::current_exception();
+  }
+  std::erase(context.records, &record);
+}
+
+void Operation::State::launch(std::span<void* const> arguments, const Extents& given, Stream stream) {
+  if (!record.failure.empty()) {
+    throw std::runtime_error(manifest.name + " cannot be launched again, since its flags are in disorder; make a new " +
+                             "Operation. What happened: " + record.failure);
+  }
+  const Extents extents = resolve_extents(manifest, given);
+  check_capacity(manifest, extents, capacity);
+  check_buffers(manifest, extents, arguments,
+                [this](const void* begin, std::size_t bytes) { return context.on_heap(begin, bytes); });
+  const Launch launch{arguments, extents, stream};
+  record.in_flight = stream;
+  for (const Step& step : schedule_for(manifest, extents).steps) {
+    std::visit([&](const auto& action) { perform(launch, step.stream, action); }, step.action);
+  }
+}
+
+void* Operation::State::buffer(const Launch& launch, const std::string& name) const {
+  for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
+    if (manifest.arguments[i].name == name) return launch.arguments[i];
+  }
+  return intermediates.at(name);
+}
+
+Stream Operation::State::stream(const Launch& launch, int number) const {
+  return number == 0 ? launch.stream : streams.at(static_cast<std::size_t>(number - 1)).get();
+}
+
+void Operation::State::perform(const Launch& launch, int number, const LaunchStep& step) const {
+  std::array<void*, max_arguments> buffers{};
+  std::array<std::int64_t, max_arguments> extents{};
+  for (std::size_t i = 0; i < step.buffers.size(); ++i) buffers.at(i) = buffer(launch, step.buffers[i]);
+  for (std::size_t i = 0; i < step.extents.size(); ++i) extents.at(i) = length_of(step.extents[i], launch.extents);
+  kernels[static_cast<std::size_t>(step.kernel)].launch(std::span(buffers).first(step.buffers.size()),
+                                                        std::span(extents).first(step.extents.size()),
+                                                        stream(launch, number));
+}
+
+void Operation::State::perform(const Launch& launch, int number, const CopyStep& step) const {
+  const int world = manifest.problem.world;
+  const int peer = (context.rank + step.peer_offset) % world;
+  std::int64_t bytes = bytes_of(dtype_of(manifest, step.from));
+  for (const Dimension& dimension : step.shape) bytes *= length_of(dimension, launch.extents);
+  const auto offset = [&](BlockIndex block) {
+    return block == BlockIndex::first ? 0 : (block == BlockIndex::rank ? context.rank : peer) * bytes;
+  };
+  const char* from = static_cast<const char*>(buffer(launch, step.from)) + offset(step.from_block);
+  char* to = static_cast<char*>(buffer(launch, step.to)) + offset(step.to_block);
+  if (peer != context.rank) to = context.on_rank(to, peer);
+  context.device.enqueue_copy(to, from, static_cast<std::size_t>(bytes), stream(launch, number));
+}
+
+void Operation::State::perform(const Launch& launch, int number, const WaitStep& step) const {
+  const Event event = events.at(&step).get();
+  context.device.record(event, stream(launch, step.stream));
+  context.device.wait(event, stream(launch, number));
+}
+
+Operation::Operation(Context& context, const BuiltOperation& built, const Extents& capacity)
+    : state_(std::make_unique<State>(context.state(), built, capacity)) {}
+
+Operation::~Operation() = default;
+Operation::Operation(Operation&&) noexcept = default;
+Operation& Operation::operator=(Operation&&) noexcept = default;
+
+void Operation::launch(std::span<void* const> buffers, const Extents& extents, Stream stream) {
+  state_->launch(buffers, extents, stream);
+}
+
+const Manifest& Operation::manifest() const {
+  return state_->manifest;
+}
+
+}  // namespace iris

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "iris/manifest.hpp"
+#include "iris/world.hpp"
+
+namespace iris {
+
+/// One rank's buffers for one launch, on the symmetric heap, each between guards that tell who writes beyond its ends.
+class RankBuffers {
+ public:
+  /// Collective.
+  RankBuffers(Context& context, const Manifest& manifest, const Extents& extents);
+
+  /// Of the heap, for one launch.
+  static std::size_t heap_bytes(const Manifest& manifest, const Extents& extents);
+
+  std::vector<void*> pointers() const;
+
+  // `argument` is a position in the manifest.
+  void write(Device& device, std::size_t argument, std::span<const std::byte> content) const;
+  std::vector<std::byte> read(Device& device, std::size_t argument) const;
+  /// Fills the buffer with `value`, and renews the guards.
+  void poison(Device& device, std::size_t argument, unsigned char value) const;
+  /// Whether the bytes on both sides of the buffer are as poison() left them.
+  bool guards_intact(Device& device, std::size_t argument) const;
+
+ private:
+  struct Buffer {
+    char* base;  // of the guard before it
+    std::size_t bytes;
+  };
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace iris

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <iris/device/reduce.hpp>
+
+/// Stands in for what irisgen emits in the place of its include: the constants of the Plan. With it each template is a
+/// file that compilers, editors and unit tests understand as it stands.
+using namespace iris::device;
+
+struct Config {
+  using Element = f32;
+  using Result = f32;
+  using Accumulate = f32;
+  using Operation = Sum;
+  static constexpr i32 world = 4;
+  static constexpr i32 root = 1;
+  static constexpr i32 blocks = 8;
+  static constexpr i32 comm_blocks = 2;
+  static constexpr i32 threads = 64;
+  static constexpr i32 vector = 4;
+  static constexpr i32 unroll = 2;
+  static constexpr i32 chunk = 1024;
+  static constexpr i32 tile_m = 32;
+  static constexpr i32 tile_n = 32;
+  static constexpr i32 tile_k = 16;
+};

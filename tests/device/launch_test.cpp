@@ -1,0 +1,58 @@
+#include "iris/device/launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/device/fake_engine.hpp"
+
+namespace iris::device {
+namespace {
+
+struct Config {
+  static constexpr i32 world = 2;
+  static constexpr i32 blocks = 2;
+  static constexpr i32 threads = 1;
+};
+
+class LaunchScope : public testing::Test {
+ protected:
+  FakeEngine engine;
+  FakeHeaps heaps{2, 2};
+  Context context = heaps.context(0);
+};
+
+TEST_F(LaunchScope, CountsItselfOncePerBlockHoweverItEnds) {
+  const auto returns_early = [&] {
+    const Launch<Config> launch(context);
+    return;
+  };
+  engine.run(1, 0, returns_early);
+  engine.run(1, 1, [&] { const Launch<Config> launch(context); });  // thread 1 only waits for the others
+  engine.run(1, 0, returns_early);
+  EXPECT_EQ(context.launches[1], 2u);
+  EXPECT_EQ(context.launches[0], 0u);
+  EXPECT_EQ(engine.syncs, 3);  // every thread has read the number before it changes
+}
+
+TEST_F(LaunchScope, EveryFlagValueIsMoreThanAnyOfTheLaunchBefore) {
+  u64 last = 0;
+  for (int i = 0; i < 3; ++i) {
+    engine.run(0, 0, [&] {
+      const Launch<Config> launch(context);
+      EXPECT_GT(launch.flag_value(0), last);
+      EXPECT_GT(launch.flag_value(1), launch.flag_value(0));
+      last = launch.flag_value((1u << flag_step_bits) - 1);
+    });
+  }
+}
+
+TEST_F(LaunchScope, AlternatesBetweenThePingPongBuffers) {
+  for (int i = 0; i < 4; ++i) {
+    engine.run(0, 0, [&] {
+      const Launch<Config> launch(context);
+      EXPECT_EQ(launch.workspace<char>(), context.workspace + i % 2 * 256);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace iris::device

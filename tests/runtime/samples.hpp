@@ -1,0 +1,179 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "irisgen/pattern.hpp"
+#include "irisgen/plan.hpp"
+#include "irisgen/spec.hpp"
+
+/// Kernels of the language, for tests that go through every pattern.
+namespace iris::test {
+
+/// What a user chooses an algorithm by.
+struct Algorithm {
+  std::string pattern;
+  std::string variant;
+  std::string shard = {};
+
+  std::string name() const { return pattern + "_" + variant + (shard.empty() ? "" : "_by_" + shard); }
+};
+
+/// For test reports.
+inline std::ostream& operator<<(std::ostream& out, const Algorithm& algorithm) {
+  return out << algorithm.name();
+}
+
+inline const irisgen::PatternKeys& keys_of(const Algorithm& algorithm) {
+  return irisgen::keys_of(algorithm.pattern);
+}
+
+inline bool is_matmul(const Algorithm& algorithm) {
+  return keys_of(algorithm).extents.size() == 3;
+}
+
+/// Every variant of every pattern, by every shard that it can do.
+inline std::vector<Algorithm> every_algorithm() {
+  std::vector<Algorithm> all;
+  for (const irisgen::Pattern* pattern : irisgen::patterns()) {
+    const auto& shards = irisgen::keys_of(pattern->name).shards;
+    for (const irisgen::Variant& variant : pattern->variants) {
+      const Algorithm algorithm = {std::string(pattern->name), std::string(variant.name)};
+      if (shards.empty()) all.push_back(algorithm);
+      for (const std::string& shard : shards) {
+        const Problem problem = {.pattern = algorithm.pattern, .shard = shard};
+        const bool refused = variant.refusal && !variant.refusal(problem, *irisgen::find_target("host")).empty();
+        if (!refused) all.push_back({algorithm.pattern, algorithm.variant, shard});
+      }
+    }
+  }
+  return all;
+}
+
+/// What a reduction may be done by; of other patterns one entry that is not written.
+inline std::vector<std::string> ops_of(const Algorithm& algorithm) {
+  if (!keys_of(algorithm).takes_op) return {""};
+  return {"sum", "max", "min", "prod"};
+}
+
+inline constexpr std::array<const char*, 5> dtypes = {"f32", "bf16", "f64", "i32", "f16"};
+
+/// One kernel as a user would write it.
+struct Sample {
+  Algorithm algorithm;
+  int world = 1;
+  std::string dtype = "f32";
+  std::string op = {};      ///< empty: as irisgen chooses
+  Extents extents = {};     ///< every extent of the pattern; absent: dynamic
+  std::string config = {};  ///< "blocks: 3, threads: 32"; empty: as irisgen plans
+
+  std::string text() const {
+    const irisgen::PatternKeys& keys = keys_of(algorithm);
+    std::string text = "irisgen: 1\nkernels:\n  - {name: sample, pattern: " + algorithm.pattern +
+                       ", variant: " + algorithm.variant + ", dtype: " + dtype + ", world: " + std::to_string(world);
+    if (!op.empty()) text += ", op: " + op;
+    if (!algorithm.shard.empty()) text += ", shard: " + algorithm.shard;
+    if (keys.takes_root) text += ", root: " + std::to_string(world / 2);
+    std::string shape;
+    for (const std::string& name : keys.extents) {
+      const auto length = extents.find(name);
+      shape += (shape.empty() ? "" : ", ") + name + ": " + (length ? std::to_string(*length) : "dynamic");
+    }
+    text += ", shape: {" + shape + "}";
+    if (!config.empty()) text += ", config: {" + config + "}";
+    return text + "}\n";
+  }
+};
+
+inline irisgen::Plan plan_of(const Sample& sample, std::string_view target) {
+  const irisgen::Spec spec = irisgen::parse_spec("sample.yaml", sample.text());
+  return irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target(target));
+}
+
+/// As far as the algorithm understands its keys: few blocks, so that all ranks of one device are resident together, but
+/// more than one, so that blocks must agree; few threads, to be quick.
+inline std::string small_grid(const Algorithm& algorithm, int threads) {
+  const auto& variants = irisgen::find_pattern(algorithm.pattern)->variants;
+  const auto variant = std::ranges::find(variants, std::string_view(algorithm.variant), &irisgen::Variant::name);
+  if (variant == variants.end()) return "";  // auto
+  std::string config;
+  const auto add = [&](std::string_view key, int value) {
+    if (std::ranges::find(variant->keys, key) == variant->keys.end()) return;
+    config.append(config.empty() ? "" : ", ").append(key).append(": ").append(std::to_string(value));
+  };
+  add("blocks", is_matmul(algorithm) ? 6 : 3);
+  add("comm_blocks", 2);
+  if (!is_matmul(algorithm)) add("threads", threads);
+  return config;
+}
+
+/// Sizes that no vector width, block or world divides, and the degenerate ones. Rows of a matrix that is divided among
+/// the ranks are a multiple of the world by definition.
+inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int world) {
+  if (!is_matmul(algorithm)) {
+    return {{{"m", 1}, {"n", 0}},  {{"m", 1}, {"n", 1}},    {{"m", 1}, {"n", 3}},   {{"m", 1}, {"n", 17}},
+            {{"m", 5}, {"n", 51}}, {{"m", 1}, {"n", 1000}}, {{"m", 1}, {"n", 4099}}};
+  }
+  const std::int64_t ranks = world;
+  return {{{"m", 0}, {"n", 3}, {"k", 5}},
+          {{"m", ranks}, {"n", 1}, {"k", 1}},
+          {{"m", ranks * 3}, {"n", 17}, {"k", 0}},
+          {{"m", ranks * 5}, {"n", 0}, {"k", 4}},
+          {{"m", ranks * 37}, {"n", 29}, {"k", 19}},
+          {{"m", ranks * 16}, {"n", 70}, {"k", 33}}};
+}
+
+/// Whether matrices are to be run in full rather than thinned: IRISGEN_TEST_ALL=1.
+inline bool test_all() {
+  const char* all = std::getenv("IRISGEN_TEST_ALL");
+  return all != nullptr && std::string(all) != "0";
+}
+
+/// Rows of a matrix of factors that have so many values each: all of them if test_all(), else enough that every pair of
+/// values of any two factors occurs (greedily: always the row with the most pairs that have not occurred).
+template <std::size_t factors>
+std::vector<std::array<std::size_t, factors>> rows_of(const std::array<std::size_t, factors>& values) {
+  using Row = std::array<std::size_t, factors>;
+  std::vector<Row> all = {Row{}};
+  for (std::size_t i = 0; i < factors; ++i) {
+    const std::size_t before = all.size();
+    for (std::size_t value = 1; value < values[i]; ++value) {
+      for (std::size_t row = 0; row < before; ++row) {
+        all.push_back(all[row]);
+        all.back()[i] = value;
+      }
+    }
+  }
+  if (test_all()) return all;
+
+  std::set<std::array<std::size_t, 4>> seen;
+  const auto pairs_of = [](const Row& row) {
+    std::vector<std::array<std::size_t, 4>> pairs;
+    for (std::size_t i = 0; i < factors; ++i) {
+      for (std::size_t j = i + 1; j < factors; ++j) pairs.push_back({i, row[i], j, row[j]});
+    }
+    return pairs;
+  };
+  std::vector<Row> rows;
+  while (true) {
+    const auto new_pairs = [&](const Row& row) {
+      return std::ranges::count_if(pairs_of(row), [&](const auto& pair) { return !seen.contains(pair); });
+    };
+    const Row best = *std::ranges::max_element(all, {}, new_pairs);
+    if (new_pairs(best) == 0) return rows;
+    for (const auto& pair : pairs_of(best)) seen.insert(pair);
+    rows.push_back(best);
+  }
+}
+
+}  // namespace iris::test
