@@ -47,6 +47,7 @@ Spec load_spec(const std::string& path, int world) {
 Spec select(Spec spec, const std::string& kernel) {
   if (kernel.empty()) return spec;
   std::vector<std::string_view> names;
+  names.reserve(spec.kernels.size());
   for (const KernelSpec& known : spec.kernels) names.emplace_back(known.name);
   const std::string hint = suggestion(kernel, names);
   const bool whole = !spec.find(kernel);

@@ -91,6 +91,7 @@ bool from_cache(const RunOutcome& outcome) {
 /// "32 x 512", of each kernel.
 std::string grids_of(const iris::Manifest& manifest) {
   std::vector<std::string> grids;
+  grids.reserve(manifest.kernels.size());
   for (const iris::KernelEntry& kernel : manifest.kernels) {
     grids.push_back(std::to_string(kernel.blocks) + " x " + std::to_string(kernel.threads));
   }

@@ -52,6 +52,7 @@ void learn(const iris::Argument& argument, Shape shape, iris::Extents& extents) 
 
 std::vector<std::string> extent_names(const Plan& plan) {
   std::vector<std::string> names;
+  names.reserve(plan.problem.extents.size());
   for (const iris::NamedExtent& named : plan.problem.extents) names.push_back(named.name);
   return names;
 }
@@ -82,8 +83,9 @@ void take_given_extents(const Plan& plan, const Assignments& given, iris::Extent
 void require_extents(const Plan& plan, const iris::Extents& extents) {
   for (const std::string& name : plan.problem.dynamic_extents()) {
     if (extents.find(name)) continue;
-    throw UsageError(plan.name + "'s " + name + " is dynamic: give --extent " + name +
-                     "=NUMBER, or an --input whose shape tells");
+    std::string problem = plan.name;
+    problem.append("'s ").append(name).append(" is dynamic: give --extent ").append(name);
+    throw UsageError(problem.append("=NUMBER, or an --input whose shape tells"));
   }
 }
 

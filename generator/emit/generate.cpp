@@ -23,6 +23,7 @@ std::vector<OutputFile> generate(const Spec& spec, std::span<const Target* const
       files.push_back({plan->stem + ".json", to_json(manifests.back())});
     }
     std::vector<LauncherBuild> builds;
+    builds.reserve(manifests.size());
     for (std::size_t i = 0; i < manifests.size(); ++i)
       builds.push_back({&*(first + static_cast<std::ptrdiff_t>(i)), &manifests[i]});
     files.push_back({first->name + ".hpp", emit_launcher(builds, options.launcher)});

@@ -94,7 +94,8 @@ std::string argument_comments(std::span<const LauncherBuild> builds) {
 std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
   std::vector<std::string> entries;
   for (const std::string& name : plan.problem.dynamic_extents()) {
-    entries.push_back("{\"" + name + "\", " + prefix + name + "}");
+    std::string entry = "{\"" + name;
+    entries.push_back(entry.append("\", ").append(prefix).append(name).append("}"));
   }
   return "{" + join(entries, ", ") + "}";
 }

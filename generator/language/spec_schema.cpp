@@ -34,6 +34,7 @@ const SchemaNode& property(const SchemaNode& node, std::string_view name) {
 
 std::vector<std::string> words_of(const SchemaNode& node) {
   std::vector<std::string> words;
+  words.reserve(node.allowed.size());
   for (const Literal& literal : node.allowed) words.push_back(std::get<std::string>(literal));
   for (const SchemaNode* part : node.all_of) {
     if (words.empty()) words = words_of(*part);
@@ -46,11 +47,11 @@ const SchemaNode& kernel_node() {
 }
 
 /// The one that is a map, of a key that takes a map or a list of maps.
-const SchemaNode& as_map(const SchemaNode& node) {
-  for (const SchemaNode* branch : node.any_of) {
-    if (type_of(*branch) == JsonType::object) return *branch;
+const SchemaNode* as_map(const SchemaNode* node) {
+  for (const SchemaNode* branch : node->any_of) {
+    if (type_of(*branch) == JsonType::object) return branch;
   }
-  return node.all_of.empty() ? node : as_map(*node.all_of.front());
+  return node->all_of.empty() ? node : as_map(node->all_of.front());
 }
 
 bool takes(const SchemaNode& then, std::string_view key) {
@@ -60,9 +61,9 @@ bool takes(const SchemaNode& then, std::string_view key) {
 
 PatternKeys keys_of(const SchemaNode& kernel, const SchemaNode& then) {
   PatternKeys keys;
-  const SchemaNode& shape = as_map(property(then, "shape"));
-  for (const auto& [name, extent] : as_map(property(kernel, "shape")).all_of.front()->properties) {
-    if (takes(shape, name)) keys.extents.push_back(name);
+  const SchemaNode* shape = as_map(&property(then, "shape"));
+  for (const auto& [name, extent] : as_map(&property(kernel, "shape"))->all_of.front()->properties) {
+    if (takes(*shape, name)) keys.extents.push_back(name);
   }
   keys.variants = words_of(property(then, "variant"));
   std::erase(keys.variants, "auto");

@@ -35,8 +35,9 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
   for (const std::string_view key : keys) words.append(key).append(", ");
   for (const auto& [key, setting] : config) {
     if (key == timeout_key || std::ranges::find(keys, key) != keys.end()) continue;
-    return refusal_of(spec, setting.where,
-                      it + " does not use '" + key + "'; it uses " + words + std::string(timeout_key));
+    std::string problem = it;
+    problem.append(" does not use '").append(key).append("'; it uses ").append(words).append(timeout_key);
+    return refusal_of(spec, setting.where, problem);
   }
   return std::nullopt;
 }
@@ -221,13 +222,13 @@ std::vector<Alternative> compare(const std::vector<Candidate>& candidates, const
                              const std::vector<Candidate>& candidates) {
   std::vector<std::string_view> keys;
   for (const Candidate& candidate : candidates) {
-    if (!candidate.lacks_key) throw SpecError(*candidate.refusal);
+    if (!candidate.lacks_key) throw SpecError(candidate.refusal.value());
     for (const std::string_view key : candidate.variant->keys) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
     }
   }
   if (auto error = check_keys(spec, config, keys, pattern)) throw SpecError(*std::move(error));
-  throw SpecError(*candidates.front().refusal);  // each key is some row's, but all are no one's
+  throw SpecError(candidates.front().refusal.value());  // each key is some row's, but all are no one's
 }
 
 void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,

@@ -1,6 +1,7 @@
 #include "generator/plan/describe.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace irisgen {
@@ -75,7 +76,7 @@ std::string bytes_text(std::int64_t bytes) {
   std::size_t unit = 0;
   for (; value >= 999.95 && unit + 1 < units.size(); ++unit) value /= 1000;
   // By hand, so that no locale's point gets in.
-  const auto tenths = static_cast<std::int64_t>(value * 10 + 0.5);
+  const auto tenths = std::llround(value * 10);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + units.at(unit);
 }
 

@@ -71,6 +71,7 @@ std::string link_text(const Plan& plan) {
 
 std::vector<Row> choice_rows(const Plan& plan) {
   std::vector<Row> rows;
+  rows.reserve(plan.choices.size() + plan.alternatives.size());
   for (const Choice& choice : plan.choices) rows.push_back({choice.name, choice.value, choice.reason});
   for (const Alternative& other : plan.alternatives) {
     if (other.variant != plan.variant && !other.refusal.empty()) rows.push_back({"", "", "not: " + other.refusal});
@@ -154,6 +155,7 @@ std::string kernels_text(const Plan& plan) {
 std::vector<Row> cost_rows(const Plan& plan) {
   const Prediction& prediction = plan.prediction;
   std::vector<Row> rows;
+  rows.reserve(plan.kernels.size() + 2);
   for (const KernelPlan& kernel : plan.kernels) {
     rows.push_back({kernel.part.empty() ? "on the heap" : kernel.part + " on the heap",
                     workspace_text(kernel.workspace) + " and " + std::to_string(kernel.flags) + " flags on each rank"});

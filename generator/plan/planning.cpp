@@ -198,9 +198,10 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
                             int alignment) {
   const std::int64_t bytes = iris::bytes_of(dtype);
   if (const auto elements = static_count(problem, shape)) {
-    return {.terms = {{2 * round_up(slots * round_up(*elements, alignment) * bytes, heap_alignment), {}}}};
+    return {
+        .terms = {{2 * round_up(std::int64_t{slots} * round_up(*elements, alignment) * bytes, heap_alignment), {}}}};
   }
-  std::int64_t scale = 2 * slots * bytes;
+  std::int64_t scale = 2 * std::int64_t{slots} * bytes;
   std::int64_t divisor = 1;
   std::vector<std::string> dynamic;
   for (const Dimension& dimension : shape) {
@@ -255,6 +256,7 @@ Draft draft_of(KernelPlan kernel, bool in_place) {
   draft.arguments = kernel.arguments;
   draft.in_place = in_place;
   std::vector<std::string> buffers;
+  buffers.reserve(kernel.arguments.size());
   for (const Argument& argument : kernel.arguments) buffers.push_back(argument.name);
   draft.kernels.push_back(std::move(kernel));
   draft.steps = {{.stream = 0, .action = launch_of(draft, 0, std::move(buffers))}};

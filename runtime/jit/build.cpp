@@ -42,6 +42,7 @@ CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache&
 
 std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::vector<irisgen::Source>& sources) {
   std::vector<CompileRequest> requests;
+  requests.reserve(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
     requests.push_back({.name = sources[i].name,
                         .source = sources[i].self_contained,

@@ -59,6 +59,7 @@ std::string list_of(const std::vector<int>& worlds) {
 const irisgen::KernelSpec& choose_kernel(const irisgen::Spec& spec, const std::string& name) {
   if (name.empty() && spec.kernels.size() == 1) return spec.kernels.front();
   std::vector<std::string_view> names;
+  names.reserve(spec.kernels.size());
   for (const irisgen::KernelSpec& kernel : spec.kernels) names.emplace_back(kernel.name);
   if (name.empty()) {
     throw std::runtime_error(spec.file + " describes " + std::to_string(names.size()) +

@@ -1,7 +1,6 @@
 // `irisgen run`, on the CPU.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 namespace irisgen::test {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 const std::string examples = IRISGEN_SOURCE_DIR "/examples/";

@@ -39,16 +39,18 @@ struct Combination {
   std::vector<Sample> samples() const {
     const std::vector<std::string> ops = test::ops_of(algorithm);
     std::vector<Sample> all;
-    for (std::size_t i = 0; i < test::dtypes.size(); ++i) {
-      // Each type and world once, each op at least once: another Latin square for each combination.
-      const std::size_t world = (2 * i + number) % worlds.size();
-      if (!test::test_all()) all.push_back(sample(world, i, ops[(i + number) % ops.size()], (i + number) % 2 == 0));
-    }
     if (test::test_all()) {
       for (const auto& [world, dtype, op, dynamic] :
            test::rows_of<4>({worlds.size(), test::dtypes.size(), ops.size(), 2})) {
         all.push_back(sample(world, dtype, ops[op], dynamic == 1));
       }
+      return all;
+    }
+    // Three types on each route, other ones for the next algorithm; with each another world and op.
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes.size();
+      const std::size_t world = (2 * dtype + number) % worlds.size();
+      all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));
     }
     return all;
   }

@@ -15,7 +15,7 @@ std::vector<Argument> arguments(const Problem& problem) {
 Draft plan_direct(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "broadcast/direct.hip");
-  add_number(kernel, "root", *problem.root, "", "");
+  add_number(kernel, "root", problem.root.value(), "", "");
   const int vector = choose_vector(request, kernel, problem.dtype);
   choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
   choose_unroll(request, kernel, 2);
@@ -45,7 +45,7 @@ constexpr std::array variants = {
 constexpr BusConvention bus = {.size_has_world = false, .bus_over_algorithm = [](double) { return 1.0; }};
 
 std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
-  const Values& of_root = inputs[static_cast<std::size_t>(*problem.root)][0];
+  const Values& of_root = inputs[static_cast<std::size_t>(problem.root.value())][0];
   return std::vector<Expectation>(static_cast<std::size_t>(problem.world), exactly(of_root));
 }
 

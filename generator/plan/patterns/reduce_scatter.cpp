@@ -48,6 +48,7 @@ constexpr BusConvention bus = {.size_has_world = true,
 std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t count = iris::size_of(problem);
   std::vector<Expectation> expectations;
+  expectations.reserve(static_cast<std::size_t>(problem.world));
   for (int rank = 0; rank < problem.world; ++rank) {
     expectations.push_back(reduce_over_ranks(problem, inputs, rank * count, count));
   }
