@@ -76,14 +76,19 @@ int blocks_of_unit(const Request& request) {
 
 }  // namespace
 
-void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) {
-  const iris::Extent& m = problem.extent("m");
-  const std::int64_t rest = m.dynamic ? 0 : m.value % problem.world;
+void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report) {
+  const iris::Extent& divided = problem.extent(extent);
+  const std::int64_t rest = divided.dynamic ? 0 : divided.value % problem.world;
   if (rest == 0) return;
-  const auto where = spec.where.extents.find("m");
+  const auto where = spec.where.extents.find(extent);
   report.error(where == spec.where.extents.end() ? spec.where.shape : where->second,
-               "m = " + std::to_string(m.value) + " rows cannot be divided among " + std::to_string(problem.world) +
-                   " ranks; write " + std::to_string(m.value - rest + problem.world) + ", the next multiple");
+               extent + " = " + std::to_string(divided.value) + (extent == "m" ? " rows" : " columns") +
+                   " cannot be divided among " + std::to_string(problem.world) + " ranks; write " +
+                   std::to_string(divided.value - rest + problem.world) + ", the next multiple");
+}
+
+void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) {
+  check_divides(spec, problem, "m", report);
 }
 
 int choose_tiles(const Request& request, KernelPlan& kernel) {

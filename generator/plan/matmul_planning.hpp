@@ -14,7 +14,9 @@ inline constexpr std::array<std::string_view, 6> tile_keys = {"blocks", "threads
 inline constexpr std::array<std::string_view, 7> role_keys = {"blocks", "comm_blocks", "threads", "vector",
                                                               "tile_m", "tile_n",      "tile_k"};
 
-/// m divides among the ranks.
+/// The extent divides among the ranks: `m` or `n`.
+void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report);
+/// m does.
 void check_rows(const KernelSpec& spec, const Problem& problem, Report& report);
 
 /// Decides `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and the target.
