@@ -63,7 +63,7 @@ struct Combination {
  private:
   Sample sample(std::size_t world, std::size_t dtype, const std::string& op, bool dynamic) const {
     Sample sample{.algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes.at(dtype), .op = op};
-    const Extents matrix = {{"m", std::int64_t{37} * sample.world}, {"n", 29}, {"k", 19}};
+    const Extents matrix = test::matmul_extents(algorithm, sample.world, 37, 29, 19);
     if (!dynamic) sample.extents = test::is_matmul(algorithm) ? matrix : Extents{{"m", 5}, {"n", 4099}};
     return sample;
   }

@@ -64,7 +64,7 @@ TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
   const auto gpus = static_cast<int>(survey_gpus().gpus.size());
   for (int world = 1; world <= gpus; ++world) {
     Extents extents = {{"m", 1}, {"n", 85002}};
-    if (test::is_matmul(algorithm)) extents = {{"m", std::int64_t{96} * world}, {"n", 200}, {"k", 136}};
+    if (test::is_matmul(algorithm)) extents = test::matmul_extents(algorithm, world, 96, 200, 136);
     for (const char* dtype : {"f32", "bf16"}) {
       const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype, .extents = extents};
       SCOPED_TRACE(sample.text());
@@ -89,7 +89,7 @@ TEST_P(GpuMatrix, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
   const Algorithm& algorithm = GetParam();
   if (algorithm.pattern == "matmul") GTEST_SKIP() << "its ranks do not wait for one another";
   const Extents extents =
-      test::is_matmul(algorithm) ? Extents{{"m", 192}, {"n", 64}, {"k", 64}} : Extents{{"m", 1}, {"n", 4096}};
+      test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 64, 64, 64) : Extents{{"m", 1}, {"n", 4096}};
   Sample sample = small(3, "f32");
   sample.extents = extents;
   sample.config += std::string(sample.config.empty() ? "" : ", ") + "timeout_ms: 200";

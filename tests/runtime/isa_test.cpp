@@ -134,7 +134,7 @@ class Isa : public testing::TestWithParam<Case> {
   irisgen::Plan plan(const std::string& target, const char* dtype) const {
     const Algorithm& algorithm = GetParam().algorithm;
     const Extents even =
-        test::is_matmul(algorithm) ? Extents{{"m", 384}, {"n", 128}, {"k", 64}} : Extents{{"m", 4}, {"n", 4096}};
+        test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 128, 128, 64) : Extents{{"m", 4}, {"n", 4096}};
     return test::plan_of({.algorithm = algorithm, .world = 3, .dtype = dtype, .extents = even}, target);
   }
 

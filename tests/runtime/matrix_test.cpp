@@ -45,7 +45,7 @@ TEST_P(HostMatrix, LargeWorldsAreRight) {
     const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype};
     SCOPED_TRACE(sample.text());
     Extents extents = {{"m", 1}, {"n", 1003}};
-    if (test::is_matmul(algorithm)) extents = {{"m", std::int64_t{3} * world}, {"n", 7}, {"k", 9}};
+    if (test::is_matmul(algorithm)) extents = test::matmul_extents(algorithm, world, 3, 7, 9);
     expect_right(build(sample), extents);
   }
 }

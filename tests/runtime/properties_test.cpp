@@ -232,7 +232,7 @@ std::vector<std::vector<irisgen::Values>> chain_results(const Manifest& manifest
 TEST_P(Properties, OperationsStandInAStreamLikeAnyKernel) {
   const BuiltOperation add_index = test::host_operation("add_index", world());
   for (const Algorithm& algorithm : test::every_algorithm()) {
-    const Extents extents = test::is_matmul(algorithm) ? Extents{{"m", std::int64_t{17} * world()}, {"n", 21}, {"k", 5}}
+    const Extents extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, world(), 17, 21, 5)
                                                        : Extents{{"m", 3}, {"n", 171}};
     const Sample sample{.algorithm = algorithm, .world = world(), .dtype = "i32", .extents = extents};
     const BuiltOperation built = build(sample);
@@ -266,7 +266,7 @@ TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
   for (const Algorithm& algorithm : test::every_algorithm()) {
     if (algorithm.pattern == "matmul") continue;  // its ranks do not wait for one another
     const Extents extents =
-        test::is_matmul(algorithm) ? Extents{{"m", 24}, {"n", 16}, {"k", 16}} : Extents{{"m", 1}, {"n", 512}};
+        test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 8, 16, 16) : Extents{{"m", 1}, {"n", 512}};
     const Sample sample{.algorithm = algorithm, .world = 3, .extents = extents};
     const BuiltOperation built = build(sample);
     const int missing = 1;  // the root of a broadcast, and the middle of a ring

@@ -117,20 +117,25 @@ inline std::string small_grid(const Algorithm& algorithm, int threads) {
   return config;
 }
 
-/// Sizes that no vector width, block or world divides, and the degenerate ones. Rows of a matrix that is divided among
-/// the ranks are a multiple of the world by definition.
+/// Extents of a product whose rows, or whose columns if the pattern divides those, are so many for each rank: a
+/// multiple of the world by definition.
+inline Extents matmul_extents(const Algorithm& algorithm, int world, std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (algorithm.shard == "n") return {{"m", m}, {"n", n * world}, {"k", k}};
+  return {{"m", m * world}, {"n", n}, {"k", k}};
+}
+
+/// Sizes that no vector width, block or world divides, and the degenerate ones.
 inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int world) {
   if (!is_matmul(algorithm)) {
     return {{{"m", 1}, {"n", 0}},  {{"m", 1}, {"n", 1}},    {{"m", 1}, {"n", 3}},   {{"m", 1}, {"n", 17}},
             {{"m", 5}, {"n", 51}}, {{"m", 1}, {"n", 1000}}, {{"m", 1}, {"n", 4099}}};
   }
-  const std::int64_t ranks = world;
-  return {{{"m", 0}, {"n", 3}, {"k", 5}},
-          {{"m", ranks}, {"n", 1}, {"k", 1}},
-          {{"m", ranks * 3}, {"n", 17}, {"k", 0}},
-          {{"m", ranks * 5}, {"n", 0}, {"k", 4}},
-          {{"m", ranks * 37}, {"n", 29}, {"k", 19}},
-          {{"m", ranks * 16}, {"n", 70}, {"k", 33}}};
+  std::vector<Extents> all;
+  for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{
+           {0, 3, 5}, {1, 1, 1}, {3, 17, 0}, {5, 0, 4}, {37, 29, 19}, {16, 70, 33}}) {
+    all.push_back(matmul_extents(algorithm, world, m, n, k));
+  }
+  return all;
 }
 
 /// Whether matrices are to be run in full rather than thinned: IRISGEN_TEST_ALL=1.
