@@ -13,6 +13,8 @@ struct Config {
   using Operation = Sum;
   static constexpr i32 world = 4;
   static constexpr i32 root = 1;
+  static constexpr i32 row_shards = 4;
+  static constexpr i32 column_shards = 1;
   static constexpr i32 blocks = 8;
   static constexpr i32 comm_blocks = 2;
   static constexpr i32 threads = 64;

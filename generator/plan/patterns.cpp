@@ -8,12 +8,12 @@ namespace irisgen {
 
 // One row each, defined in the file of its name in patterns/.
 extern const Pattern all_reduce, all_gather, reduce_scatter, all_to_all, broadcast;
-extern const Pattern matmul, all_gather_matmul, matmul_reduce_scatter, matmul_all_reduce;
+extern const Pattern matmul, all_gather_matmul, matmul_reduce_scatter, matmul_all_reduce, matmul_all_gather;
 
 std::span<const Pattern* const> patterns() {
   static constexpr std::array table = {
       &all_reduce, &all_gather,        &reduce_scatter,        &all_to_all,        &broadcast,
-      &matmul,     &all_gather_matmul, &matmul_reduce_scatter, &matmul_all_reduce,
+      &matmul,     &all_gather_matmul, &matmul_reduce_scatter, &matmul_all_reduce, &matmul_all_gather,
   };
   return table;
 }

@@ -43,6 +43,7 @@ constexpr Golden goldens[] = {
     {"projection", "gfx90a"},
     {"projection_in_parts", "sm_90a"},
     {"attention_output", "gfx942"},
+    {"classifier", "sm_90a"},
 };
 
 Plan plan_of(const Spec& spec, const Golden& golden) {

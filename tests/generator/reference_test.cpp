@@ -115,6 +115,20 @@ TEST(Reference, MatmulAllReduceGivesTheSumToAll) {
   EXPECT_LT(result[0].tolerance[0], 1e-4);
 }
 
+TEST(Reference, MatmulAllGatherPutsProductsBelowOneAnother) {
+  const std::vector<std::vector<Values>> inputs = {{{2}, {3, 4}}, {{5}, {6, 7}}};
+  const auto result = expected("matmul_all_gather", "dtype: f32, world: 2, shape: {m: 2, n: 2, k: 1}", inputs);
+  for (const Expectation& each : result) EXPECT_EQ(each.value, (Values{6, 8, 30, 35}));
+  EXPECT_NEAR(result[0].tolerance[2], 2 * 0x1p-23 * 60 + 30 * 0x1p-24, 30 * 0x1p-23);
+}
+
+TEST(Reference, MatmulAllGatherByColumnsPutsThemSideBySide) {
+  const std::vector<std::vector<Values>> inputs = {{{2, 3}, {10}}, {{4, 5}, {100}}};
+  const auto result =
+      expected("matmul_all_gather", "dtype: f32, world: 2, shard: n, shape: {m: 2, n: 2, k: 1}", inputs);
+  for (const Expectation& each : result) EXPECT_EQ(each.value, (Values{20, 400, 30, 500}));
+}
+
 TEST(Reference, AllGatherMatmulUsesEachRanksOwnB) {
   const std::vector<std::vector<Values>> inputs = {{{1, 2}, {1, 0, 0, 1}}, {{3, 4}, {1, 1, -1, 2}}};
   const auto result = expected("all_gather_matmul", "dtype: f32, world: 2, shape: {m: 2, n: 2, k: 2}", inputs);

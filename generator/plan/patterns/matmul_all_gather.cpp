@@ -1,0 +1,123 @@
+#include "generator/plan/compose.hpp"
+#include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/reference.hpp"
+
+namespace irisgen {
+namespace {
+
+bool by_columns(const Problem& problem) {
+  return problem.shard == "n";
+}
+
+/// Rows and columns of the part of the output that one rank multiplies.
+std::vector<Dimension> part_of_rank(const Problem& problem) {
+  const std::int64_t world = problem.world;
+  if (by_columns(problem)) return {{"m"}, {"n", 1, world}};
+  return {{"m", 1, world}, {"n"}};
+}
+
+std::vector<Argument> arguments(const Problem& problem) {
+  const std::vector<Dimension> part = part_of_rank(problem);
+  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {part[0], {"k"}}},
+          {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, part[1]}},
+          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+}
+
+void check(const KernelSpec& spec, const Problem& problem, Report& report) {
+  check_divides(spec, problem, by_columns(problem) ? "n" : "m", report);
+}
+
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  const std::vector<Dimension> part = part_of_rank(problem);
+  KernelPlan kernel = start_kernel(request, "matmul_all_gather/workgroup_specialized.hip");
+  const std::string reason =
+      by_columns(problem) ? "each rank multiplies whole columns" : "each rank multiplies whole rows";
+  add_number(kernel, "row_shards", part[0].divisor, "", reason);
+  add_number(kernel, "column_shards", part[1].divisor, "", reason);
+  choose_tiles(request, kernel);
+  choose_roles(request, kernel, tiles_of(request, kernel, part[0], part[1]), "push tiles to the peers");
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, kernel.number("blocks") - kernel.number("comm_blocks"));
+  kernel.arguments = place(arguments(problem), 16, {"output"});
+  return draft_of(std::move(kernel), false);
+}
+
+double flops(const Problem& problem) {
+  return matmul_flops(problem) / problem.world;
+}
+
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+  const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
+  return {{.link_bytes = (problem.world - 1) * part,
+           .memory_bytes = (problem.world + 1) * part,
+           .flops = weighted_flops(problem) / problem.world,
+           .signals = 2}};
+}
+
+Draft plan_bulk_synchronous(const Request& request) {
+  const Problem& problem = request.problem;
+  const std::vector<Dimension> part = part_of_rank(problem);
+  Composition whole(request);
+  whole.add_intermediate("part", problem.result, part);
+  PartRequest product = matmul_part(problem, "a", "part", problem.result);
+  product.extents = {{"m", part[0]}, {"n", part[1]}, {"k", {"k"}}};
+  whole.add(product);
+  whole.add({.name = "all_gather",
+             .problem = {.pattern = "all_gather", .dtype = problem.result, .shard = problem.shard},
+             .extents = {{"m", part[0]}, {"n", part[1]}},
+             .buffers = {{"input", "part"}, {"output", "output"}},
+             .settings = {{"blocks", "comm_blocks"}}});
+  return whole.take();
+}
+
+constexpr std::array<std::string_view, 1> templates = {"matmul_all_gather/workgroup_specialized.hip"};
+
+constexpr std::array variants = {
+    Variant{.name = "workgroup_specialized",
+            .summary = "one grid, two roles: some blocks multiply, the others push finished tiles to the peers",
+            .templates = templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
+    Variant{.name = "bulk_synchronous",
+            .summary = "a matmul, then an all_gather of its result",
+            .templates = {},
+            .keys = role_keys,
+            .plan = plan_bulk_synchronous,
+            .cost = cost_of_parts},
+};
+
+/// Tolerance: product_error() and the last rounding.
+std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
+  const std::int64_t m = problem.extent("m").value;
+  const std::int64_t n = problem.extent("n").value;
+  const std::int64_t rows = by_columns(problem) ? m : m / problem.world;
+  const std::int64_t columns = by_columns(problem) ? n / problem.world : n;
+  Product whole(m * n);
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    Product part(rows * columns);
+    multiply_into(part, problem.dtype, inputs[rank][0].data(), inputs[rank][1], rows, problem.extent("k").value,
+                  columns);
+    const auto offset = static_cast<std::int64_t>(rank) * (by_columns(problem) ? columns : rows * n);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::copy_n(part.sums.begin() + row * columns, columns, whole.sums.begin() + offset + row * n);
+      std::copy_n(part.partials.begin() + row * columns, columns, whole.partials.begin() + offset + row * n);
+    }
+  }
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_product(whole, problem));
+}
+
+}  // namespace
+
+extern const Pattern matmul_all_gather = {
+    .name = "matmul_all_gather",
+    .summary = "A(m/world,k), B(k,n), or with shard: n A(m,k), B(k,n/world) -> (m,n): every rank gets all products",
+    .variants = variants,
+    .arguments = arguments,
+    .check = check,
+    .reference = reference,
+    .flops = flops,
+};
+
+}  // namespace irisgen
