@@ -60,6 +60,7 @@ for pattern in json.load(sys.stdin)["patterns"]:
     for variant in pattern["variants"]:
         print(pattern["name"], variant["name"])')
   echo "  - {name: all_gather_columns, pattern: all_gather, shard: n, shape: {$3}}"
+  echo "  - {name: matmul_all_gather_columns, pattern: matmul_all_gather, shard: n, shape: {$4}}"
 }
 
 names_of() { sed -n 's/.*{name: \([a-z_]*\),.*/\1/p' "$1"; }
@@ -109,14 +110,14 @@ print(len(gpus), gpus[0]["target"] if gpus else "none")')
 export target
 [ "${gpus:-0}" -ge 1 ] || { say "FAILED  no GPU: see doctor.log"; cat "$out/doctor.log"; exit 1; }
 say "        $gpus GPUs of target $target"
-kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: 45, k: 53" >"$work/spec.yaml"  # small enough for memcheck
+kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$work/spec.yaml"  # small enough for memcheck
 # bench sweeps the sizes of collectives and takes matmuls at their shape.
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" >"$work/bench.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
 for test in $tables; do step tables 20 "$test"; done
 step examples 40 bash -c run_examples
-step matrix 230 "$gpu_matrix" --gtest_brief=1
+step matrix 300 "$gpu_matrix" --gtest_brief=1
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
 step bench 80 "$irisgen" bench "$work/bench.yaml" --target "$target"

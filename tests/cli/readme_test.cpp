@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "irisgen/pattern.hpp"
 #include "tests/cli/program.hpp"
 
 namespace irisgen::test {
@@ -36,6 +37,20 @@ TEST(Readme, TheSpecificationIsTheFirstExamples) {
   const std::string example = read_file(IRISGEN_SOURCE_DIR "/examples/01_gradient_sum/spec.yaml");
   const std::string spec = quoted(read_file(IRISGEN_SOURCE_DIR "/README.md"), "yaml");
   EXPECT_EQ(example.substr(example.find("irisgen: 1\n")), spec);
+}
+
+TEST(Readme, ItsTableHasEveryPatternWithItsVariants) {
+  const std::string readme = read_file(IRISGEN_SOURCE_DIR "/README.md");
+  for (const Pattern* pattern : patterns()) {
+    std::string variants;
+    for (const Variant& variant : pattern->variants) {
+      variants.append(variants.empty() ? "" : ", ").append(variant.name);
+    }
+    const auto row = readme.find("\n| " + std::string(pattern->name) + " |");
+    ASSERT_NE(row, std::string::npos) << pattern->name;
+    const std::string line = readme.substr(row, readme.find('\n', row + 1) - row);
+    EXPECT_NE(line.find(" | " + variants + " |"), std::string::npos) << pattern->name << ": " << variants;
+  }
 }
 
 }  // namespace
