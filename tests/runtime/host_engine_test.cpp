@@ -123,9 +123,7 @@ TEST(HostEngine, ReportsABlockSyncThatNotAllThreadsReach) {
 }
 
 TEST(HostEngine, ReportsPollingThatNobodyCanSatisfy) {
-  const auto start = std::chrono::steady_clock::now();
   const std::string failure = failure_of("poll_in_vain");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_NE(failure.find("poll_in_vain, rank 0, blocks 0-1: polls memory that nobody changes (32 threads)"),
             std::string::npos)
       << failure;
