@@ -46,4 +46,45 @@ void AtomicFile::fail(int error) const {
   throw std::system_error(error, std::generic_category(), "cannot write " + shown_);
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_to_write(const fs::path& path) {
+  const int error = errno;
+  throw std::system_error(error, std::generic_category(), "cannot write " + path.string());
+}
+
+/// Into what is no file of its own: a terminal, a pipe, /dev/null.
+void write_into(const fs::path& path, std::string_view bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (descriptor < 0) fail_to_write(path);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = std::exchange(errno, 0);
+      ::close(descriptor);
+      errno = error;
+      fail_to_write(path);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::close(descriptor) != 0) fail_to_write(path);
+}
+
+}  // namespace
+
+void write_whole_file(const fs::path& path, std::string_view content) {
+  const fs::path file = fs::is_symlink(fs::symlink_status(path)) ? fs::weakly_canonical(path) : path;
+  const fs::file_status status = fs::status(file);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    write_into(file, content);
+    return;
+  }
+  AtomicFile output(AT_FDCWD, file.string() + ".unfinished-" + std::to_string(::getpid()), 0666, path.string());
+  output.write(content);
+  output.publish(AT_FDCWD, file.string());
+}
+
 }  // namespace iris

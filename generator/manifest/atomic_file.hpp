@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -32,5 +33,10 @@ class AtomicFile {
   int descriptor_ = -1;
   bool published_ = false;
 };
+
+/// Writes a file that a user has named: whole or not at all where it is a regular one or is not there yet, into it
+/// where it is a device or a pipe; a link stays, and what it leads to is written. Throws std::system_error that names
+/// it.
+void write_whole_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace iris

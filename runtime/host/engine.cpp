@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "runtime/host/deadlock.hpp"
+#include "runtime/system/thread.hpp"
 
 namespace iris::host {
 
 Engine::Engine(int ranks, std::uint64_t seed)
-    : scheduler_(seed), ranks_(static_cast<std::size_t>(ranks)), thread_([this] { serve(); }) {}
+    : scheduler_(seed),
+      ranks_(static_cast<std::size_t>(ranks)),
+      thread_(start_thread("the kernels of the CPU", [this] { serve(); })) {}
 
 Engine::~Engine() {
   {

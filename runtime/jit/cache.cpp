@@ -1,16 +1,20 @@
 #include "iris/cache.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "generator/manifest/hash.hpp"
 #include "runtime/jit/cache_entry.hpp"
 #include "runtime/system/build_id.hpp"
 #include "runtime/system/file_lock.hpp"
+#include "runtime/system/private_files.hpp"
 
 namespace iris {
 namespace {
@@ -18,11 +22,38 @@ namespace {
 namespace fs = std::filesystem;
 
 // An entry is objects/<key>; partial/ holds what is being written, locks/ what is being compiled, lookups/ which
-// key a shorter key led to.
+// key a shorter key led to. Keys are SHA-256, so that no other file has the name of one.
 constexpr const char* objects = "objects";
 constexpr const char* partial = "partial";
 constexpr const char* locks = "locks";
 constexpr const char* lookups = "lookups";
+
+// The mark of a cache (https://bford.info/cachedir): backups leave it out, and only what has ours is cleared.
+constexpr const char* tag_name = "CACHEDIR.TAG";
+constexpr std::string_view tag =
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# The cache of compiled kernels of irisgen; `irisgen cache clear` empties it.\n";
+
+/// How long a process may compile what another one waits for.
+constexpr std::chrono::minutes patience(1);
+
+bool is_key(std::string_view name) {
+  constexpr std::size_t digits = 64;
+  return name.size() == digits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Of one folder of the cache, the regular files that are named as the cache names them.
+template <typename IsOurs>
+std::vector<fs::directory_entry> files_of(const fs::path& folder, const IsOurs& is_ours) {
+  std::vector<fs::directory_entry> files;
+  if (!is_private_folder(folder)) return files;
+  std::error_code gone;
+  for (const auto& file : fs::directory_iterator(folder, gone)) {
+    if (file.symlink_status(gone).type() == fs::file_type::regular && is_ours(file.path().filename().string()))
+      files.push_back(file);
+  }
+  return files;
+}
 
 const char* non_empty(const char* variable) {
   const char* value = std::getenv(variable);
@@ -33,12 +64,6 @@ const char* non_empty(const char* variable) {
 void mark_used(const fs::path& file) {
   std::error_code ignored;
   fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
-}
-
-std::optional<CodeObject> load(const fs::path& file) {
-  auto code = read_entry(file);
-  if (code) mark_used(file);
-  return code;
 }
 
 }  // namespace
@@ -78,52 +103,74 @@ fs::path Cache::file_of(const std::string& key) const {
   return folder_ / objects / key;
 }
 
+std::optional<CodeObject> Cache::load(const std::string& key) {
+  if (!is_private_folder(folder_) || !is_private_folder(folder_ / objects)) return std::nullopt;
+  auto stored = read_entry(file_of(key));
+  if (!stored || stored->header.key != key) return std::nullopt;
+  mark_used(file_of(key));
+  return std::move(stored->code);
+}
+
 CodeObject Cache::get(const std::string& key, const CompileRequest& request, const std::function<CodeObject()>& build) {
   if (folder_.empty()) {
     note_problem("no folder for it: set IRISGEN_CACHE, XDG_CACHE_HOME or HOME");
     return build();
   }
-  if (auto code = load(file_of(key))) return *std::move(code);
-  return get_locked(key, request, build);
-}
-
-CodeObject Cache::get_locked(const std::string& key, const CompileRequest& request,
-                             const std::function<CodeObject()>& build) {
-  std::optional<FileLock> lock;
-  try {
-    for (const char* part : {objects, partial, locks, lookups}) fs::create_directories(folder_ / part);
-    lock.emplace(folder_ / locks / key);
-  } catch (const std::system_error& error) {
-    note_problem(error.what());
-  }
+  const auto find = [&]() -> std::optional<CodeObject> {
+    try {
+      return load(key);
+    } catch (const std::runtime_error& error) {
+      note_problem(error.what());
+      return std::nullopt;
+    }
+  };
+  if (auto code = find()) return *std::move(code);
+  const std::unique_ptr<FileLock> lock = prepare(key);
   // Whoever held the lock before us has probably built it.
-  if (auto code = load(file_of(key))) return *std::move(code);
+  if (auto code = find()) return *std::move(code);
   CodeObject code = build();
   if (lock) keep(key, request, code);
   return code;
 }
 
+std::unique_ptr<FileLock> Cache::prepare(const std::string& key) {
+  try {
+    make_private_folder(folder_);
+    for (const char* part : {objects, partial, locks, lookups}) make_private_folder(folder_ / part);
+    if (!fs::exists(folder_ / tag_name)) write_in_cache(folder_ / tag_name, folder_ / partial, {tag});
+    return std::make_unique<FileLock>(folder_ / locks / key, patience);
+  } catch (const std::runtime_error& error) {
+    note_problem(error.what());
+    return nullptr;
+  }
+}
+
 void Cache::keep(const std::string& key, const CompileRequest& request, const CodeObject& code) {
   try {
-    write_entry(file_of(key), folder_ / partial, {request.name, code.target, code.compiler, request.symbol}, code);
+    write_entry(file_of(key), folder_ / partial, {key, request.name, code.target, code.compiler, request.symbol}, code);
     evict();
-  } catch (const std::system_error& error) {
+  } catch (const std::runtime_error& error) {
     note_problem(error.what());
   }
 }
 
-// A lookup is JSON: {"key": …, "files": {path: build-id}}.
-std::optional<CodeObject> Cache::lookup(const std::string& short_key) {
-  if (folder_.empty()) return std::nullopt;
-  std::ifstream stream(folder_ / lookups / short_key);
-  const auto known = nlohmann::json::parse(stream, nullptr, false);
-  const auto key = known.is_object() ? known.find("key") : known.end();
-  const auto files = known.is_object() ? known.find("files") : known.end();
-  if (key == known.end() || files == known.end() || !key->is_string() || !files->is_object()) return std::nullopt;
-  for (const auto& [path, id] : files->items()) {
+// A lookup is JSON: {"short_key": …, "key": …, "files": {path: build-id}}.
+std::optional<CodeObject> Cache::lookup(const std::string& short_key) try {
+  if (folder_.empty() || !is_private_folder(folder_) || !is_private_folder(folder_ / lookups)) return std::nullopt;
+  const auto text = read_private_file(folder_ / lookups / short_key);
+  if (!text) return std::nullopt;
+  const auto known = nlohmann::json::parse(*text);
+  const auto key = known.at("key").get<std::string>();
+  if (known.at("short_key") != short_key || !is_key(key)) return std::nullopt;
+  for (const auto& [path, id] : known.at("files").get<std::map<std::string, std::string>>()) {
     if (id != build_id(path)) return std::nullopt;
   }
-  return load(file_of(key->get<std::string>()));
+  return load(key);
+} catch (const nlohmann::json::exception&) {
+  return std::nullopt;
+} catch (const std::runtime_error& error) {
+  note_problem(error.what());
+  return std::nullopt;
 }
 
 void Cache::remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files) {
@@ -135,10 +182,10 @@ void Cache::remember(const std::string& short_key, const std::string& key, const
     ids[file] = id;
   }
   try {
-    const nlohmann::json known = {{"key", key}, {"files", ids}};
-    for (const char* part : {partial, lookups}) fs::create_directories(folder_ / part);
+    const nlohmann::json known = {{"short_key", short_key}, {"key", key}, {"files", ids}};
+    for (const char* part : {partial, lookups}) make_private_folder(folder_ / part);
     write_in_cache(folder_ / lookups / short_key, folder_ / partial, {known.dump()});
-  } catch (const std::system_error& error) {
+  } catch (const std::runtime_error& error) {
     note_problem(error.what());
   } catch (const nlohmann::json::exception&) {
     return;  // a path that is no UTF-8; the long way is still there
@@ -147,26 +194,33 @@ void Cache::remember(const std::string& short_key, const std::string& key, const
 
 std::vector<CacheEntry> Cache::list() const {
   std::vector<CacheEntry> entries;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(folder_ / objects, error)) {
-    const auto header = read_header(file.path());
-    const std::uint64_t bytes = file.file_size(error);
-    if (error) continue;  // gone meanwhile
-    const auto last_use = file.last_write_time(error);
-    if (error) continue;
-    const CacheHeader shown = header.value_or(CacheHeader{"(damaged)", "", "", ""});
-    entries.push_back({file.path().filename().string(), shown.name, shown.target, shown.compiler, bytes, last_use});
+  if (folder_.empty() || !is_private_folder(folder_)) return entries;
+  for (const auto& file : files_of(folder_ / objects, is_key)) {
+    std::error_code gone;
+    const std::uint64_t bytes = file.file_size(gone);
+    const auto last_use = file.last_write_time(gone);
+    if (gone) continue;
+    const std::string key = file.path().filename().string();
+    const auto stored = read_entry(file.path());
+    const bool whole = stored && stored->header.key == key;
+    const CacheHeader shown = whole ? stored->header : CacheHeader{key, "(damaged)", "", "", ""};
+    entries.push_back({key, shown.name, shown.target, shown.compiler, bytes, last_use});
   }
   std::ranges::sort(entries, std::greater(), &CacheEntry::last_use);
   return entries;
 }
 
 std::size_t Cache::clear() {
-  if (!fs::exists(folder_ / objects)) return 0;
+  if (folder_.empty() || !is_private_folder(folder_) || !is_private_folder(folder_ / objects)) return 0;
+  if (read_private_file(folder_ / tag_name) != tag) {
+    throw std::runtime_error(folder_.string() + " was not made by irisgen: it has no " + tag_name +
+                             " of it; nothing is removed");
+  }
   std::size_t count = 0;
-  for (const auto& file : fs::directory_iterator(folder_ / objects)) count += fs::remove(file.path()) ? 1 : 0;
-  fs::remove_all(folder_ / partial);
-  fs::remove_all(folder_ / lookups);
+  for (const auto& file : files_of(folder_ / objects, is_key)) count += fs::remove(file.path()) ? 1 : 0;
+  for (const auto& file : files_of(folder_ / lookups, is_key)) fs::remove(file.path());
+  for (const auto& file : files_of(folder_ / partial, is_partial_name)) fs::remove(file.path());
+  for (const auto& file : files_of(folder_ / locks, is_key)) FileLock::remove_if_free(file.path());
   return count;
 }
 
@@ -179,7 +233,7 @@ void Cache::evict() const {
   std::vector<File> files;
   std::uint64_t total = 0;
   std::error_code ignored;
-  for (const auto& file : fs::directory_iterator(folder_ / objects, ignored)) {
+  for (const auto& file : files_of(folder_ / objects, is_key)) {
     std::error_code gone;
     const File found = {file.path(), file.file_size(gone), file.last_write_time(gone)};
     if (gone) continue;
@@ -187,7 +241,7 @@ void Cache::evict() const {
     files.push_back(found);
   }
   if (total <= limit_bytes_) return;
-  fs::remove_all(folder_ / lookups, ignored);
+  for (const auto& file : files_of(folder_ / lookups, is_key)) fs::remove(file.path(), ignored);
   std::ranges::sort(files, {}, &File::last_use);
   for (const File& file : files) {
     if (total <= limit_bytes_) break;

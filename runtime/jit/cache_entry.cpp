@@ -4,20 +4,19 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "generator/manifest/atomic_file.hpp"
 #include "generator/manifest/hash.hpp"
+#include "runtime/system/private_files.hpp"
 
 namespace iris {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view format_line = "irisgen-code 1";
+constexpr std::string_view format = "irisgen-code 2 ";  // and the SHA-256 of all that follows the line
 
 std::string_view as_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -32,29 +31,28 @@ std::optional<int> number(const json& object, const char* key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<int>());
 }
 
-std::string header_line(const CacheHeader& header, const CodeObject& code) {
+std::string header_line(const CacheHeader& header, const Resources& resources) {
   const json object = {
+      {"key", header.key},
       {"name", header.name},
       {"target", header.target},
       {"compiler", header.compiler},
       {"symbol", header.symbol},
-      {"size", code.bytes.size()},
-      {"sha256", sha256_hex(as_text(code.bytes))},
       {"resources",
-       {{"registers", to_json(code.resources.registers)},
-        {"scalar_registers", to_json(code.resources.scalar_registers)},
-        {"shared_bytes", to_json(code.resources.shared_bytes)},
-        {"spill_bytes", to_json(code.resources.spill_bytes)}}},
+       {{"registers", to_json(resources.registers)},
+        {"scalar_registers", to_json(resources.scalar_registers)},
+        {"shared_bytes", to_json(resources.shared_bytes)},
+        {"spill_bytes", to_json(resources.spill_bytes)}}},
   };
-  return object.dump(-1, ' ', true, json::error_handler_t::replace);
+  return object.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
-/// The JSON line, with the stream at the first byte of the code.
-std::optional<json> read_json(std::istream& stream) {
-  std::string line;
-  if (!std::getline(stream, line) || line != format_line || !std::getline(stream, line)) return std::nullopt;
-  json object = json::parse(line, nullptr, false);
-  return object.is_object() ? std::optional(std::move(object)) : std::nullopt;
+/// Cuts the first line off the text, without its end.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
 }
 
 /// Another one for each write of each process.
@@ -64,6 +62,10 @@ std::string unused_name() {
 }
 
 }  // namespace
+
+bool is_partial_name(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("0123456789-") == std::string_view::npos;
+}
 
 void write_in_cache(const std::filesystem::path& file, const std::filesystem::path& partial,
                     std::initializer_list<std::string_view> contents) {
@@ -76,35 +78,29 @@ void write_in_cache(const std::filesystem::path& file, const std::filesystem::pa
 
 void write_entry(const std::filesystem::path& file, const std::filesystem::path& partial, const CacheHeader& header,
                  const CodeObject& code) {
-  write_in_cache(file, partial, {format_line, "\n", header_line(header, code), "\n", as_text(code.bytes)});
+  std::string content = header_line(header, code.resources);
+  content += as_text(code.bytes);
+  write_in_cache(file, partial, {format, sha256_hex(content), "\n", content});
 }
 
-std::optional<CodeObject> read_entry(const std::filesystem::path& file) try {
-  std::ifstream stream(file, std::ios::binary);
-  const auto header = read_json(stream);
-  if (!header) return std::nullopt;
-  const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (bytes.size() != header->at("size").get<std::size_t>()) return std::nullopt;
-  if (sha256_hex(bytes) != header->at("sha256").get<std::string>()) return std::nullopt;
-  CodeObject code;
-  code.target = header->at("target").get<std::string>();
-  code.compiler = header->at("compiler").get<std::string>();
+std::optional<StoredCode> read_entry(const std::filesystem::path& file) try {
+  const auto content = read_private_file(file);
+  if (!content) return std::nullopt;
+  std::string_view bytes = *content;
+  const std::string_view first_line = take_line(bytes);
+  if (first_line != std::string(format) + sha256_hex(bytes)) return std::nullopt;
+  const json header = json::parse(take_line(bytes));
+  StoredCode stored = {
+      {header.at("key"), header.at("name"), header.at("target"), header.at("compiler"), header.at("symbol")}, {}};
+  stored.code.target = stored.header.target;
+  stored.code.compiler = stored.header.compiler;
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
-  code.bytes.assign(first, first + bytes.size());
-  const json& resources = header->at("resources");
-  code.resources = {number(resources, "registers"), number(resources, "scalar_registers"),
-                    number(resources, "shared_bytes"), number(resources, "spill_bytes")};
-  code.from_cache = true;
-  return code;
-} catch (const json::exception&) {
-  return std::nullopt;
-}
-
-std::optional<CacheHeader> read_header(const std::filesystem::path& file) try {
-  std::ifstream stream(file, std::ios::binary);
-  const auto header = read_json(stream);
-  if (!header) return std::nullopt;
-  return CacheHeader{header->at("name"), header->at("target"), header->at("compiler"), header->at("symbol")};
+  stored.code.bytes.assign(first, first + bytes.size());
+  const json& resources = header.at("resources");
+  stored.code.resources = {number(resources, "registers"), number(resources, "scalar_registers"),
+                           number(resources, "shared_bytes"), number(resources, "spill_bytes")};
+  stored.code.from_cache = true;
+  return stored;
 } catch (const json::exception&) {
   return std::nullopt;
 }

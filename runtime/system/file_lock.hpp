@@ -1,18 +1,23 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 namespace iris {
 
-/// Exclusive among processes and threads, by flock on a file of its own: a holder that dies lets go of it. Blocks until
-/// it is held; removes the file at the end.
+/// Exclusive among processes and threads, by flock on a file of its own: a holder that dies lets go of it. Removes the
+/// file at the end.
 class FileLock {
  public:
-  /// Throws std::system_error if the file cannot be made or locked.
-  explicit FileLock(std::filesystem::path file);
+  /// Waits until it is held. Throws std::runtime_error if that takes longer than `patience`, and std::system_error if
+  /// the file cannot be made or locked.
+  FileLock(std::filesystem::path file, std::chrono::milliseconds patience);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
+
+  /// Removes what a holder that died has left; leaves alone what is held.
+  static void remove_if_free(const std::filesystem::path& file);
 
  private:
   std::filesystem::path file_;

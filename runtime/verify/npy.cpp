@@ -1,16 +1,15 @@
 #include "iris/npy.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 
+#include "generator/language/unicode.hpp"
 #include "generator/manifest/atomic_file.hpp"
 #include "iris/values.hpp"
 
@@ -20,6 +19,7 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::int64_t max_bytes = std::int64_t{1} << 62;
+constexpr std::int64_t max_length = std::int64_t{1} << 40;  // of the language's extents
 
 std::runtime_error error_in(const std::string& name, const std::string& what) {
   return std::runtime_error(name + ": " + what);
@@ -73,7 +73,7 @@ class HeaderParser {
         mark(seen[2], key);
         header.shape = shape();
       } else {
-        throw malformed("its header has the unknown key '" + key + "'");
+        throw malformed("its header has the unknown key " + irisgen::quoted(key));
       }
       if (!accept(',') && peek() != '}') throw malformed("its header lacks a comma or a closing brace");
     }
@@ -132,7 +132,8 @@ class HeaderParser {
     peek();
     std::int64_t value = 0;
     const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (problem != std::errc{} || value < 0) throw malformed("its shape must consist of numbers from 0 to 2^63 - 1");
+    if (problem != std::errc{} || value < 0 || value > max_length)
+      throw malformed("its shape must consist of numbers from 0 to 2^40");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }
@@ -180,9 +181,9 @@ void check_type(const Header& header, Dtype wanted, const std::string& name) {
   if (header.descriptor.starts_with('>')) {
     throw error_in(name, "is big-endian; save it with .astype('" + std::string(descriptor) + "')");
   }
-  throw error_in(name, "has elements of type '" + header.descriptor + "', but " + std::string(to_string(wanted)) +
-                           " needs '" + std::string(descriptor) + "'; save it with .astype('" +
-                           std::string(descriptor) + "')");
+  throw error_in(name, "has elements of type " + irisgen::quoted(header.descriptor) + ", but " +
+                           std::string(to_string(wanted)) + " needs '" + std::string(descriptor) +
+                           "'; save it with .astype('" + std::string(descriptor) + "')");
 }
 
 /// Bytes of the data that a header promises; nothing if that overflows.
@@ -211,6 +212,10 @@ std::vector<std::byte> as_bytes(std::string_view data) {
 
 }  // namespace
 
+bool is_npy(std::string_view content) {
+  return content.starts_with(magic);
+}
+
 NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& name) {
   const auto [text, data] = split(content, name);
   Header header = HeaderParser(text, name).parse();
@@ -230,6 +235,8 @@ NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& na
 }
 
 NpyArray read_npy(const std::string& path, Dtype wanted) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw error_in(path, "is a folder, not an .npy file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw error_in(path, "cannot be opened: " + std::string(std::strerror(errno)));
   const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -254,9 +261,7 @@ std::string format_npy(const NpyArray& array) {
 }
 
 void write_npy(const std::string& path, const NpyArray& array) {
-  AtomicFile file(AT_FDCWD, path + ".unfinished-" + std::to_string(::getpid()), 0666, path);
-  file.write(format_npy(array));
-  file.publish(AT_FDCWD, path);
+  write_whole_file(path, format_npy(array));
 }
 
 }  // namespace iris

@@ -1,6 +1,7 @@
 #include "runtime/world/bootstrap.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -61,6 +62,8 @@ std::string name_ranks(const std::vector<int>& ranks) {
 std::string words_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    return "out of memory; take a smaller shape, fewer ranks or a machine with more";
   } catch (const std::exception& exception) {
     return exception.what();
   } catch (...) {

@@ -3,11 +3,11 @@
 #include <atomic>
 #include <exception>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "iris/device/abi.hpp"
+#include "runtime/system/thread.hpp"
 #include "runtime/world/bootstrap.hpp"
 #include "runtime/world/context.hpp"
 
@@ -101,8 +101,8 @@ void World::run(const std::function<void(Context&)>& body) {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < size(); ++rank) {
       try {
-        threads.emplace_back([&, rank] { state_->run_rank(rank, body); });
-      } catch (const std::system_error&) {  // no more threads: the others must not wait for this one
+        threads.push_back(start_thread<std::jthread>("it", [&, rank] { state_->run_rank(rank, body); }));
+      } catch (const std::runtime_error&) {  // no more threads: the others must not wait for this one
         state_->bootstrap.leave(rank, std::current_exception());
       }
     }

@@ -133,8 +133,20 @@ TEST(Npy, RejectsShapesThatLieOrOverflow) {
   expect_error(file_of(header_of("<f4", "(3,)"), "12345678"), "promises the shape (3,), 12 bytes, but holds 8");
   expect_error(file_of(header_of("<f4", "(-1,)"), ""), "numbers from 0");
   expect_error(file_of(header_of("<f4", "(9223372036854775808,)"), ""), "numbers from 0");
-  expect_error(file_of(header_of("<f4", "(4611686018427387904, 4)"), ""), "more than 2^62 bytes");
+  expect_error(file_of(header_of("<f4", "(1099511627777,)"), ""), "numbers from 0 to 2^40");
+  expect_error(file_of(header_of("<f4", "(9223372036854775807, 0)"), ""), "numbers from 0 to 2^40");
+  expect_error(file_of(header_of("<f4", "(1099511627776, 1099511627776)"), ""), "more than 2^62 bytes");
   expect_error(file_of(header_of("<f4", "(4294967296, 4294967296)"), ""), "more than 2^62 bytes");
+}
+
+/// What a file says reaches a terminal.
+TEST(Npy, ShowsNoEscapeSequenceOfAHeader) {
+  for (const std::string& header :
+       {header_of("\x1b[31m<f4", "(3,)"), std::string("{'descr': '<f4', '\x1b]0;title\x07': 1}")}) {
+    const std::string error = error_of(file_of(header, "123456789012"));
+    EXPECT_NE(error, "");
+    EXPECT_EQ(error.find('\x1b'), std::string::npos) << error;
+  }
 }
 
 TEST(Npy, RejectsMalformedHeaders) {

@@ -3,11 +3,16 @@
 #include "iris/world.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -233,6 +238,41 @@ TEST(World, NeverHangsWhoeverLeavesWhenever) {
     for (const int count : completed) EXPECT_EQ(count, round % 37);
   }
 }
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IRISGEN_HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
+#ifndef IRISGEN_HAS_ADDRESS_SANITIZER  // it takes terabytes of address space
+/// Leaves this process no room for another thread's stack.
+void leave_no_room() {
+  const std::uint64_t left = std::uint64_t{1} << 20;
+  rlimit limit = {};
+  limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  limit.rlim_cur = pages * static_cast<std::uint64_t>(getpagesize()) + left;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(WorldDeathTest, SaysThatNoThreadCanBeStarted) {
+  EXPECT_EXIT(
+      {
+        World world({.size = 2, .heap_bytes = 1 << 20});
+        leave_no_room();
+        try {
+          world.run([](Context&) {});
+        } catch (const std::runtime_error& error) {
+          std::fputs(error.what(), stderr);
+          _exit(3);
+        }
+        _exit(0);
+      },
+      testing::ExitedWithCode(3), "rank 0: cannot start a thread for it: .*ulimit -v");
+}
+#endif
 
 }  // namespace
 }  // namespace iris

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,8 +27,12 @@ struct CacheEntry {
   std::filesystem::file_time_type last_use;
 };
 
+class FileLock;
+
 /// Code objects on disk, found by their content's key. Safe among threads and processes: one of them compiles a key,
-/// the others wait for it. What is damaged is built again; where nothing can be written, everything works without.
+/// the others wait for it, a minute at most. What is damaged is built again; where nothing can be written, everything
+/// works without. What is read is executed: folders and files that belong to another user, or that others may write,
+/// are not used, and problem() says so.
 class Cache {
  public:
   static constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
@@ -50,9 +55,10 @@ class Cache {
   /// another by its build-id.
   void remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files);
 
-  /// Most recently used first.
+  /// Most recently used first. Throws as clear() does.
   std::vector<CacheEntry> list() const;
-  /// Removes every entry; returns how many there were. Throws std::filesystem::filesystem_error.
+  /// Removes every entry, and nothing that is not the cache's; returns how many there were. Throws std::runtime_error
+  /// where the folder was not made by a cache, and for what others can have put there.
   std::size_t clear();
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -61,8 +67,10 @@ class Cache {
 
  private:
   std::filesystem::path file_of(const std::string& key) const;
-  CodeObject get_locked(const std::string& key, const CompileRequest& request,
-                        const std::function<CodeObject()>& build);
+  /// Nothing where the entry is not there or not whole. Throws std::runtime_error for what others can have put there.
+  std::optional<CodeObject> load(const std::string& key);
+  /// The folders and the lock to build an entry under; nullptr, with the problem noted, where it cannot be kept.
+  std::unique_ptr<FileLock> prepare(const std::string& key);
   void keep(const std::string& key, const CompileRequest& request, const CodeObject& code);
   void evict() const;
   void note_problem(const std::string& reason);

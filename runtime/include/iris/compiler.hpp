@@ -44,6 +44,9 @@ struct MissingCompiler {
   std::string remedy;
 };
 
+/// Names that a compiler can have, whether or not it is on this machine.
+const std::vector<std::string_view>& compiler_names();
+
 /// The compilers of this machine, found once. All are opened at run time; none is linked.
 struct Compilers {
   std::vector<std::shared_ptr<const Compiler>> present;

@@ -25,8 +25,11 @@ NpyArray read_npy(const std::string& path, Dtype wanted);
 /// The same from a file's content; `name` is for messages.
 NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& name);
 
-/// Writes a version 1 file under another name, then renames it, so that no reader sees half of it. bf16 becomes f4.
-/// Throws std::runtime_error naming the file.
+/// Whether this is the content of an .npy file, by its first bytes.
+bool is_npy(std::string_view content);
+
+/// Writes a version 1 file, which appears whole or not at all. bf16 becomes f4. Throws std::runtime_error naming the
+/// file.
 void write_npy(const std::string& path, const NpyArray& array);
 
 /// The file's content that write_npy writes.

@@ -2,11 +2,14 @@
 
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
+#include <pthread.h>
 
 #include <array>
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
 namespace iris::clang_library {
@@ -69,25 +72,49 @@ std::string describe(int code, const std::string& fatal) {
   return "it gave up with exit code " + std::to_string(code);
 }
 
+/// One call of run_contained, on its thread.
+struct Call {
+  const std::function<void()>& work;
+  bool finished = false;
+  std::string fatal = {};
+  llvm::CrashRecoveryContext context = {};
+  std::vector<char> signal_stack = std::vector<char>(signal_stack_bytes);
+};
+
+void* run_call(void* pointer) {
+  Call& call = *static_cast<Call*>(pointer);
+  stack_t stack = {};
+  stack.ss_sp = call.signal_stack.data();
+  stack.ss_size = call.signal_stack.size();
+  sigaltstack(&stack, nullptr);
+  fatal_message = &call.fatal;
+  call.finished = call.context.RunSafely([&call] { call.work(); });
+  return nullptr;
+}
+
+// LLVM's own way to such a thread ends the process where none can be started.
+void run_on_deep_stack(Call& call) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_t thread = {};
+  const int error = pthread_create(&thread, &attributes, run_call, &call);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    throw std::runtime_error("cannot start a thread for the compiler: " + std::generic_category().message(error) +
+                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
+  }
+  pthread_join(thread, nullptr);
+}
+
 }  // namespace
 
 std::optional<std::string> run_contained(const std::function<void()>& work) {
   const Protection protection;
-  std::string fatal;
-  std::vector<char> signal_stack(signal_stack_bytes);
-  llvm::CrashRecoveryContext context;
-  const bool finished = context.RunSafelyOnThread(
-      [&] {
-        stack_t stack = {};
-        stack.ss_sp = signal_stack.data();
-        stack.ss_size = signal_stack.size();
-        sigaltstack(&stack, nullptr);
-        fatal_message = &fatal;
-        work();
-      },
-      stack_bytes);
-  if (finished) return std::nullopt;
-  return describe(context.RetCode, fatal);
+  Call call{work};
+  run_on_deep_stack(call);
+  if (call.finished) return std::nullopt;
+  return describe(call.context.RetCode, call.fatal);
 }
 
 }  // namespace iris::clang_library

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,11 @@ Outcome* compile(const Request* request) try {
   return outcome.release();
 } catch (const std::bad_alloc&) {
   return nullptr;
+} catch (const std::runtime_error& error) {  // no thread could be started
+  auto outcome = std::make_unique<OwnedOutcome>();
+  fail(*outcome, std::string(request->name) + ": error: " + error.what());
+  outcome->message = outcome->text.c_str();
+  return outcome.release();
 }
 
 void release(Outcome* outcome) {

@@ -92,6 +92,15 @@ bool may_be_foreign(llvm::StringRef symbol) {
   return std::ranges::find(allowed, std::string_view(symbol)) != allowed.end();
 }
 
+std::future<std::string> read_beside(const Descriptor& descriptor) {
+  try {
+    return std::async(std::launch::async, [&descriptor] { return read_all(descriptor.number()); });
+  } catch (const std::system_error& error) {
+    throw std::runtime_error("cannot start a thread to link with: " + error.code().message() +
+                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
+  }
+}
+
 }  // namespace
 
 Linking link_object(const TargetArguments& target, const std::string& object) {
@@ -107,7 +116,7 @@ Linking link_object(const TargetArguments& target, const std::string& object) {
   arguments.insert(arguments.end(), {"--threads=1", "--build-id=none", "-o", writing.path(), input.path()});
   Linking result;
   // lld writes to a pipe in one go, which is longer than the pipe: another thread takes it out.
-  auto image = std::async(std::launch::async, [&reading] { return read_all(reading.number()); });
+  auto image = read_beside(reading);
   const bool linked = run_linker(arguments, result.messages);
   writing.close();
   result.image = image.get();

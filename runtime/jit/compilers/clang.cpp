@@ -1,5 +1,8 @@
 #include "runtime/jit/clang/interface.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -74,20 +77,29 @@ class Clang : public Compiler {
   const Interface* interface_ = nullptr;
 };
 
-/// Beside this code, where it is installed, where it is built, then where the loader looks.
+/// Whether no other user can have put the file there: it and its folder are root's or this user's, and nobody else may
+/// write to them.
+bool is_trusted(const std::filesystem::path& file) {
+  for (const std::filesystem::path& path : {file, file.parent_path()}) {
+    struct stat status = {};
+    if (stat(path.c_str(), &status) != 0) return false;
+    if (status.st_uid != 0 && status.st_uid != geteuid()) return false;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
+  }
+  return true;
+}
+
+/// Where the loader looks, which knows the build tree or the package that the program was linked with; then beside an
+/// installed program, unless another user may have put it there; then where the package was configured to lie.
 std::vector<std::string> candidates() {
   if (const char* named = std::getenv("IRISGEN_CLANG_LIBRARY")) return {named};
   const std::filesystem::path file = "libirisgen_clang.so";
+  std::vector<std::string> paths = {file};
   const std::filesystem::path folder = std::filesystem::path(own_file()).parent_path();
-  const std::filesystem::path installed = std::filesystem::path("..") / IRISGEN_LIBRARY_FOLDER / "irisgen";
-  std::vector<std::string> paths;
-  if (!folder.empty()) {
-    for (const char* relative : {".", "irisgen", installed.c_str(), "../lib/irisgen", "../../runtime/jit/clang"}) {
-      paths.push_back(folder / relative / file);
-    }
-  }
+  const std::filesystem::path installed =
+      (folder / ".." / IRISGEN_LIBRARY_FOLDER / "irisgen" / file).lexically_normal();
+  if (!folder.empty() && is_trusted(installed)) paths.push_back(installed);
   paths.push_back(std::filesystem::path(IRISGEN_INSTALLED_FOLDER) / file);
-  paths.push_back(file);
   return paths;
 }
 

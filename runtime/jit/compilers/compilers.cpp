@@ -1,26 +1,42 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
 #include "iris/compiler.hpp"
 #include "irisgen/diagnostic.hpp"
 #include "runtime/jit/compilers/table.hpp"
+#include "runtime/system/address_space.hpp"
 
 namespace iris {
 namespace {
 
 /// A compiler that a machine may have.
 struct Row {
-  std::string_view name;
+  const char* name;
   std::array<bool, 3> platforms;  ///< by irisgen::Platform: whether it may do targets of it
   /// Opened at the first call. Never destroyed: GPU libraries do not bear being unloaded while the process ends.
-  const FoundCompiler& (*found)();
+  const FoundCompiler& (*found)(const char* name);
 };
 
+/// What a compiler's library and its work take of address space. Where that is not to be had, libraries of this size
+/// end the process rather than report it.
+constexpr std::uint64_t address_space = std::uint64_t{768} << 20;
+
+FoundCompiler find_within_limits(const char* name, FoundCompiler (*find)()) {
+  const auto left = address_space_left();
+  if (!left || *left >= address_space) return find();
+  return MissingCompiler{name,
+                         "it takes " + std::to_string(address_space >> 20) +
+                             " MiB of address space, and this process may have " + std::to_string(*left >> 20) +
+                             " MiB more",
+                         "raise the limit (ulimit -v)"};
+}
+
 template <FoundCompiler (*Find)()>
-const FoundCompiler& once() {
-  static const FoundCompiler* const found = new FoundCompiler(Find());
+const FoundCompiler& once(const char* name) {
+  static const FoundCompiler* const found = new FoundCompiler(find_within_limits(name, Find));
   return *found;
 }
 
@@ -47,7 +63,7 @@ bool may_compile(const Row& row, irisgen::Platform platform) {
 
 /// Whether a compiler could do targets of a platform if it were there.
 bool may_compile(std::string_view name, irisgen::Platform platform) {
-  const auto* row = std::ranges::find(rows, name, &Row::name);
+  const auto* row = std::ranges::find_if(rows, [&](const Row& row) { return row.name == name; });
   return row != rows.end() && may_compile(*row, platform);
 }
 
@@ -70,16 +86,26 @@ const Compiler& find_named(const Compilers& compilers, const irisgen::Target& ta
     }
   }
   throw std::runtime_error("there is no compiler '" + std::string(name) + "'" +
-                           irisgen::suggestion(name, {"hiprtc", "clang", "nvrtc"}));
+                           irisgen::suggestion(name, compiler_names()));
 }
 
 }  // namespace
+
+const std::vector<std::string_view>& compiler_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    all.reserve(rows.size());
+    for (const Row& row : rows) all.emplace_back(row.name);
+    return all;
+  }();
+  return names;
+}
 
 const Compilers& Compilers::instance() {
   static const Compilers* const compilers = [] {
     auto* all = new Compilers;
     for (const Row& row : rows) {
-      const FoundCompiler& found = row.found();
+      const FoundCompiler& found = row.found(row.name);
       if (const auto* compiler = std::get_if<std::shared_ptr<const Compiler>>(&found)) {
         all->present.push_back(*compiler);
       } else {
@@ -93,8 +119,8 @@ const Compilers& Compilers::instance() {
 
 const Compiler& find_compiler(const irisgen::Target& target, std::string_view preferred) {
   for (const Row& row : rows) {
-    if (!may_compile(row, target.platform) || (!preferred.empty() && row.name != preferred)) continue;
-    const Compiler* compiler = present(row.found());
+    if (!may_compile(row, target.platform) || (!preferred.empty() && preferred != row.name)) continue;
+    const Compiler* compiler = present(row.found(row.name));
     if (compiler != nullptr && compiles(*compiler, target.name)) return *compiler;
   }
   return Compilers::instance().find(target, preferred);  // throws: it knows what each one lacks

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
@@ -84,7 +85,10 @@ void run_on_deep_stack(Call& call) {
   pthread_t thread = {};
   const int error = pthread_create(&thread, &attributes, run_call, &call);
   pthread_attr_destroy(&attributes);
-  if (error != 0) throw std::system_error(error, std::generic_category(), "cannot start a thread for the compiler");
+  if (error != 0) {
+    throw std::runtime_error("cannot start a thread for the compiler: " + std::generic_category().message(error) +
+                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
+  }
   pthread_join(thread, nullptr);
 }
 

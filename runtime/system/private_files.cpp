@@ -1,0 +1,94 @@
+#include "runtime/system/private_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+namespace iris {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  const int error = errno;
+  throw std::system_error(error, std::generic_category(), "cannot " + what + " " + path.string());
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+  throw std::runtime_error(path.string() + " " + why);
+}
+
+void check_owner(const struct stat& status, const fs::path& path) {
+  if (status.st_uid != ::geteuid()) {
+    refuse(path, "belongs to user " + std::to_string(status.st_uid) +
+                     ", who could change the code that runs; set IRISGEN_CACHE to a folder of your own");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    refuse(path, "may be written by other users, who could change the code that runs; remove it, and it is made anew");
+  }
+}
+
+/// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+void make_private_folder(const fs::path& folder) {
+  if (folder.has_parent_path() && !fs::exists(folder.parent_path())) make_private_folder(folder.parent_path());
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail("make the folder", folder);
+  is_private_folder(folder);
+}
+
+bool is_private_folder(const fs::path& folder) {
+  struct stat status = {};
+  if (::lstat(folder.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    fail("look at", folder);
+  }
+  if (S_ISLNK(status.st_mode)) refuse(folder, "is a symbolic link; set IRISGEN_CACHE to the folder itself");
+  if (!S_ISDIR(status.st_mode)) refuse(folder, "is no folder");
+  check_owner(status, folder);
+  return true;
+}
+
+std::optional<std::string> read_private_file(const fs::path& file) {
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (opened.get() < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    if (errno == ELOOP) refuse(file, "is a symbolic link; remove it");
+    fail("read", file);
+  }
+  struct stat status = {};
+  if (::fstat(opened.get(), &status) != 0) fail("read", file);
+  if (!S_ISREG(status.st_mode)) refuse(file, "is no regular file; remove it");
+  check_owner(status, file);
+
+  std::string content;
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t size = ::read(opened.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) fail("read", file);
+    if (size == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace iris
