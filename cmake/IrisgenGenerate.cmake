@@ -41,13 +41,22 @@ function(irisgen_generate)
     list(APPEND tools irisgen_clang)
   endif()
 
+  get_target_property(before ${arg_TARGET} IRISGEN_EMBEDDINGS)  # of earlier calls
+  set(embeddings "")
+  if(before)
+    set(embeddings ${before})
+  endif()
   foreach(spec IN LISTS arg_SPECS)
     cmake_path(ABSOLUTE_PATH spec NORMALIZE)
-    cmake_path(GET spec STEM stem)
+    cmake_path(GET spec STEM LAST_ONLY stem)
+    if(NOT stem MATCHES "^[A-Za-z0-9_.+-]+$")
+      message(FATAL_ERROR "irisgen_generate: a specification's name becomes a folder's and a file's: "
+                          "write '${stem}' with letters, digits, '_', '.', '+' and '-' only")
+    endif()
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.irisgen/${stem}")
     set(embedding "${folder}/${stem}.kernels.cpp")
     if(embedding IN_LIST embeddings)
-      message(FATAL_ERROR "irisgen_generate: two specifications of ${arg_TARGET} are named ${stem}")
+      message(FATAL_ERROR "irisgen_generate: two specifications of ${arg_TARGET} are named ${stem}; rename one")
     endif()
     add_custom_command(
       OUTPUT "${embedding}"
@@ -63,13 +72,16 @@ function(irisgen_generate)
     list(APPEND embeddings "${embedding}")
   endforeach()
   target_link_libraries(${arg_TARGET} PRIVATE irisgen::runtime)
-  cmake_language(EVAL CODE "
-    cmake_language(DEFER CALL _irisgen_compile_after [[${arg_TARGET}]] [[${embeddings}]])")
+  set_target_properties(${arg_TARGET} PROPERTIES IRISGEN_EMBEDDINGS "${embeddings}")
+  if(NOT before)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL _irisgen_compile_after [[${arg_TARGET}]])")
+  endif()
 endfunction()
 
 # Which launchers a source includes is known only once it is compiled, and the launchers' names only once the
 # specification is read: so every source of the target waits for, and follows, its generated ones.
-function(_irisgen_compile_after target embeddings)
+function(_irisgen_compile_after target)
+  get_target_property(embeddings ${target} IRISGEN_EMBEDDINGS)
   get_target_property(sources ${target} SOURCES)
   list(REMOVE_ITEM sources ${embeddings})
   set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${embeddings})

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/machine.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
@@ -41,7 +42,11 @@ Examples:
 
 /// The target asked for, or that of this machine's GPUs.
 const Target& bench_target(const std::string& name) {
-  if (!name.empty()) return target_named(name);
+  if (!name.empty()) {
+    const Target& target = target_named(name);
+    if (target.platform != Platform::host) return target;
+    throw UsageError("times on the CPU say nothing about a GPU: bench measures GPUs only; `irisgen run` runs it here");
+  }
   const Machine machine = survey_machine();
   for (const Target& target : targets()) {
     if (target.platform != Platform::host && devices_of(machine, target) > 0) return target;
@@ -136,7 +141,7 @@ ExitCode bench(const BenchCommand& command) {
       command.json ? all.push_back(to_json(kernel, target, report)) : print_table(kernel, report);
     }
   }
-  if (command.json) std::cout << all.dump(2) << '\n';
+  if (command.json) print_json(all);
   return ok;
 }
 

@@ -55,7 +55,7 @@ ExitCode list_cache(bool json) {
                       {"bytes", entry.bytes},
                       {"seconds_since_use", seconds_since(entry.last_use)}});
     }
-    std::cout << Json{{"folder", cache.folder().string()}, {"entries", std::move(rows)}}.dump(2) << '\n';
+    print_json({{"folder", cache.folder().string()}, {"entries", std::move(rows)}});
     return ok;
   }
   std::uint64_t bytes = 0;

@@ -91,7 +91,8 @@ WriteResult write_code(const std::vector<Compiled>& all, const CompileOptions& o
       files.push_back({compiled.file(kernel), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
     }
   }
-  return write_folder(options.folder, owner_of("compile", options.spec, options.folder), files);
+  return write_folder(options.folder, owner_of("compile", options.spec, options.folder), files,
+                      {.force = true});  // nobody edits compiled code
 }
 
 void write_embedding(const std::vector<Compiled>& all, const CompileOptions& options) {
@@ -161,7 +162,11 @@ Json to_json(const Compiled& compiled, std::size_t kernel) {
 
 ExitCode compile(const CompileOptions& options) {
   targets_named(options.targets);
+  check_compiler(options.compiler);
   check_launcher_options(options.launcher);
+  const std::vector<fs::path> inputs = inputs_of(options.spec);
+  check_named_file({"--embed", options.embed, is_generated_source}, inputs);
+  check_named_file({"--depfile", options.depfile, is_depfile}, inputs);
   const std::vector<Compiled> all = compile_all(load_spec(options.spec), options);
   write_code(all, options);
   if (!options.embed.empty()) write_embedding(all, options);
@@ -173,7 +178,7 @@ ExitCode compile(const CompileOptions& options) {
         rows.push_back(to_json(compiled, kernel));
       }
     }
-    std::cout << rows.dump(2) << '\n';
+    print_json(rows);
   } else if (!options.quiet) {
     print_table(all, options);
   }

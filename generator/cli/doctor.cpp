@@ -27,14 +27,19 @@ struct CacheState {
   std::string folder;
   std::size_t entries = 0;
   std::uint64_t bytes = 0;
+  std::string problem = {};  ///< why it is not used
 };
 
 CacheState cache_state() {
   CacheState state;
   state.folder = iris::Cache::user_folder().string();
-  for (const iris::CacheEntry& entry : iris::Cache::of_user().list()) {
-    ++state.entries;
-    state.bytes += entry.bytes;
+  try {
+    for (const iris::CacheEntry& entry : iris::Cache::of_user().list()) {
+      ++state.entries;
+      state.bytes += entry.bytes;
+    }
+  } catch (const std::runtime_error& error) {
+    state.problem = error.what();
   }
   return state;
 }
@@ -67,12 +72,16 @@ void print_devices(const Machine& machine) {
 }
 
 void print_cache(const CacheState& cache) {
+  if (!cache.problem.empty()) {
+    std::cout << heading("Compiled kernels (cache)") << "\n  not used: " << cache.problem << '\n';
+    return;
+  }
   std::cout << heading("Compiled kernels (cache)") << "\n  " << cache_place() << ": " << cache.entries
             << (cache.entries == 1 ? " entry, " : " entries, ") << human_bytes(static_cast<double>(cache.bytes))
             << '\n';
 }
 
-void print_json(const Machine& machine, const CacheState& cache) {
+void print_machine_json(const Machine& machine, const CacheState& cache) {
   Json json = {{"compilers", Json::array()}, {"missing_compilers", Json::array()}, {"gpus", Json::array()}};
   for (const auto& compiler : machine.compilers->present) {
     json["compilers"].push_back(
@@ -92,15 +101,16 @@ void print_json(const Machine& machine, const CacheState& cache) {
   json["gpu_api"] = machine.gpus.api;
   json["gpus_missing"] = machine.gpus.missing;
   json["host_missing"] = machine.host_missing;
-  json["cache"] = {{"folder", cache.folder}, {"entries", cache.entries}, {"bytes", cache.bytes}};
-  std::cout << json.dump(2) << '\n';
+  json["cache"] = {
+      {"folder", cache.folder}, {"entries", cache.entries}, {"bytes", cache.bytes}, {"problem", cache.problem}};
+  print_json(json);
 }
 
 ExitCode doctor(bool json) {
   const Machine machine = survey_machine();
   const CacheState cache = cache_state();
   if (json) {
-    print_json(machine, cache);
+    print_machine_json(machine, cache);
   } else {
     print_compilers(machine);
     print_devices(machine);

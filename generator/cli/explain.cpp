@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 
@@ -41,7 +42,7 @@ ExitCode explain_spec(const ExplainOptions& options) {
   if (options.json) {
     Json all = Json::array();
     for (const Plan& plan : plans) all.push_back(Json::parse(explain_json(plan)));
-    std::cout << all.dump(2) << '\n';
+    print_json(all);
     return ok;
   }
   for (std::size_t first = 0; first < plans.size(); first += targets.size()) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,27 @@ nlohmann::ordered_json to_json(const WriteResult& result);
 /// The files that what is made from a specification depends on: none where it came from standard input.
 std::vector<std::filesystem::path> inputs_of(const std::string& spec);
 
-/// Writes one file wherever the command line wants it, whole or not at all; its folder is made if need be. Unlike the
+/// A file that an option names, and how one is told that an earlier run made.
+struct NamedFile {
+  std::string option;
+  std::filesystem::path path;
+  bool (*is_ours)(std::string_view content);
+};
+
+/// Throws UsageError if writing it would overwrite one of the inputs, or a file that irisgen did not make: better known
+/// before the work than after it. An empty path is no file.
+void check_named_file(const NamedFile& file, std::span<const std::filesystem::path> inputs);
+
+/// Writes a file wherever the command line wants it (iris::write_whole_file); its folder is made if need be. Unlike the
 /// files of write_folder it is always written, since build tools look at its time.
 void write_file(const std::filesystem::path& path, std::string_view content);
+
+// NamedFile::is_ours of what `generate` and `compile` write besides their folder.
+bool is_depfile(std::string_view content);
+bool is_generated_source(std::string_view content);
+
+/// On standard output, indented. File names that are no UTF-8 are shown with U+FFFD.
+void print_json(const nlohmann::ordered_json& json);
 
 /// Where compiled kernels are kept, or that there is no such place and what gives one.
 std::string cache_place();

@@ -25,6 +25,7 @@ struct GenerateCommand {
   fs::path depfile;
   GenerateOptions generation;
   bool dry_run = false;
+  bool force = false;
   bool quiet = false;
   bool json = false;
 };
@@ -52,12 +53,14 @@ ExitCode generate_spec(const GenerateCommand& options) {
   const auto targets = targets_named(options.targets);
   const Spec spec = load_spec(options.spec);
   check_launcher_options(options.generation.launcher);
+  check_named_file({"--depfile", options.depfile, is_depfile}, inputs_of(options.spec));
   const auto files = generate(spec, targets, options.generation);
   const std::string owner = owner_of("generate", options.spec, options.folder);
-  const WriteResult result = write_folder(options.folder, owner, files, {.dry_run = options.dry_run});
+  const WriteResult result =
+      write_folder(options.folder, owner, files, {.dry_run = options.dry_run, .force = options.force});
   if (!options.depfile.empty() && !options.dry_run) write_depfile(options, files);
   if (options.json) {
-    std::cout << to_json(result).dump(2) << '\n';
+    print_json(to_json(result));
   } else if (!options.quiet) {
     print_result(options.folder, result, options.dry_run);
   }
@@ -79,6 +82,7 @@ void add_generate(CLI::App& program, Action& action) {
   add_launcher_options(*command, options->generation.launcher);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   command->add_flag("--dry-run", options->dry_run, "Tell what would be done; touch nothing");
+  command->add_flag("--force", options->force, "Write anew what was changed by hand, too");
   auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
   command->add_flag("--json", options->json, "Print what was written as JSON")->excludes(quiet);
   command->callback([options, &action] { action = [options] { return generate_spec(*options); }; });

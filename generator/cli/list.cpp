@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -49,12 +50,12 @@ Json to_json(const Target& target, const Machine& machine) {
           {"devices", devices_of(machine, target)}};
 }
 
-void print_json(const Machine& machine) {
+void print_machine_json(const Machine& machine) {
   Json all = {{"patterns", Json::array()}, {"dtypes", names_of(iris::all_dtypes)}, {"ops", names_of(iris::all_ops)}};
   for (const Pattern* pattern : patterns()) all["patterns"].push_back(to_json(*pattern));
   all["targets"] = Json::array();
   for (const Target& target : targets()) all["targets"].push_back(to_json(target, machine));
-  std::cout << all.dump(2) << '\n';
+  print_json(all);
 }
 
 void print_text(const Machine& machine) {
@@ -86,7 +87,7 @@ void print_text(const Machine& machine) {
 
 ExitCode list(bool json) {
   const Machine machine = survey_machine();
-  json ? print_json(machine) : print_text(machine);
+  json ? print_machine_json(machine) : print_text(machine);
   return ok;
 }
 

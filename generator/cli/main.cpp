@@ -41,6 +41,14 @@ const CLI::App* chosen(const CLI::App* program) {
   return named.empty() ? program : chosen(named.front());
 }
 
+/// A flag is there or it is not: `--no-verify=3` is a mistake.
+void refuse_values_of_flags(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() == 0) option->disable_flag_override();
+  }
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) refuse_values_of_flags(*subcommand);
+}
+
 /// "unknown option '--targt'; did you mean '--target'?": CLI11 names the word, but not the nearest.
 std::string unknown_option(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
@@ -49,6 +57,8 @@ std::string unknown_option(const CLI::App& app, const std::string& word) {
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   const std::string option = word.substr(0, word.find('='));
+  if (std::ranges::find(names, option) != names.end())
+    return "'" + option + "' belongs behind the subcommand: irisgen " + app.get_name() + " " + option;
   return "unknown option '" + option + "'" + suggestion(option, {names.begin(), names.end()});
 }
 
@@ -115,6 +125,7 @@ ExitCode run_program(int argc, char** argv) {
 
   Action action;
   for (const auto add : subcommands) add(program, action);
+  refuse_values_of_flags(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

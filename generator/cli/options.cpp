@@ -1,10 +1,13 @@
 #include "generator/cli/options.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <stdexcept>
 #include <string_view>
 
 #include "generator/cli/program.hpp"
+#include "iris/compiler.hpp"
 
 namespace irisgen::cli {
 
@@ -28,8 +31,15 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names) 
 }
 
 std::string check_digits(const std::string& text) {
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return digits ? "" : "must be a whole number that is not negative, not '" + text + "'";
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc() && end == text.data() + text.size()) return "";
+  return "must be a whole number from 0 to 18446744073709551615, not '" + text + "'";
+}
+
+void check_compiler(const std::string& name) {
+  if (name.empty() || std::ranges::find(iris::compiler_names(), name) != iris::compiler_names().end()) return;
+  throw UsageError("there is no compiler '" + name + "'" + suggestion(name, iris::compiler_names()));
 }
 
 Spec load_spec(const std::string& path, int world) {

@@ -19,8 +19,12 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 /// takes the place of what the specification says of every kernel's world; all rules hold for it.
 Spec load_spec(const std::string& path, int world = 0);
 
-/// For CLI11's check(): refuses what is no row of digits; its conversion wraps -1 to 2^64 - 1. Empty if it is one.
+/// For CLI11's check(): refuses what is no number of 64 bits; its conversion wraps -1 to 2^64 - 1 and cuts larger ones.
+/// Empty if it is one.
 std::string check_digits(const std::string& text);
+
+/// Throws UsageError unless a compiler has that name, on whatever machine. Empty: any.
+void check_compiler(const std::string& name);
 
 /// Ranks that a world can have; what `--world` accepts.
 inline constexpr int max_ranks = iris::device::max_world;

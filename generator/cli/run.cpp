@@ -60,9 +60,9 @@ void require_one_plan(const std::vector<Plan>& plans, const RunCommand& command)
 
 RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress) {
   const Assignments outputs = parse_assignments("--output", command.outputs);
-  check_output_patterns(plan, outputs);
-  Inputs inputs =
-      read_inputs(plan, parse_assignments("--input", command.inputs), parse_assignments("--extent", command.extents));
+  const Assignments input_files = parse_assignments("--input", command.inputs);
+  check_output_patterns(plan, outputs, input_files);
+  Inputs inputs = read_inputs(plan, input_files, parse_assignments("--extent", command.extents));
 
   RunOutcome outcome;
   outcome.launches = command.repeat;
@@ -87,6 +87,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
 }
 
 ExitCode run(const RunCommand& command) {
+  check_compiler(command.compiler);
   const Target* target = &target_named(command.target);
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   const std::vector<Plan> plans = plan_all(spec, std::span(&target, 1));
@@ -95,13 +96,22 @@ ExitCode run(const RunCommand& command) {
   ExitCode code = ok;
   Json all = Json::array();
   Progress progress;
+  std::exception_ptr failure;
   for (const Plan& plan : plans) {
-    const RunOutcome outcome = run_plan(plan, command, progress);
-    if (!outcome.report.passed) code = failed;
-    command.json ? all.push_back(to_json(outcome)) : print_outcome(outcome);
+    try {
+      const RunOutcome outcome = run_plan(plan, command, progress);
+      if (!outcome.report.passed) code = failed;
+      command.json ? all.push_back(to_json(outcome)) : print_outcome(outcome);
+    } catch (const std::exception& error) {
+      progress.clear();
+      failure = std::current_exception();
+      all.push_back({{"kernel", plan.name}, {"world", plan.problem.world}, {"passed", false}, {"error", error.what()}});
+      break;
+    }
   }
-  if (command.json) std::cout << all.dump(2) << '\n';
+  if (command.json) print_json(all);  // what has been finished, too, where a later kernel fails
   note_cache_problem();
+  if (failure) std::rethrow_exception(failure);
   return code;
 }
 

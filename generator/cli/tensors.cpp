@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/cli/files.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
 #include "iris/npy.hpp"
@@ -162,11 +163,19 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
   return inputs;
 }
 
-void check_output_patterns(const Plan& plan, const Assignments& patterns) {
+void check_output_patterns(const Plan& plan, const Assignments& patterns, const Assignments& inputs) {
+  std::vector<fs::path> input_files;
+  for (const auto& [name, pattern] : inputs) {
+    for (int rank = 0; rank < plan.problem.world; ++rank) input_files.emplace_back(path_of_rank(pattern, rank));
+  }
   for (const auto& [name, pattern] : patterns) {
     argument_named(plan, name, iris::Access::write);
     require_file_per_rank(plan, name, pattern);
-    for (int rank = 0; rank < plan.problem.world; ++rank) require_folder(path_of_rank(pattern, rank));
+    for (int rank = 0; rank < plan.problem.world; ++rank) {
+      const std::string file = path_of_rank(pattern, rank);
+      require_folder(file);
+      check_named_file({"--output", file, iris::is_npy}, input_files);
+    }
   }
 }
 

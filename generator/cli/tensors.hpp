@@ -31,8 +31,8 @@ struct Inputs {
 Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents);
 
 /// Throws UsageError unless each pattern names an output of the kernel and, for every rank, a file of its own in a
-/// folder that is there.
-void check_output_patterns(const Plan& plan, const Assignments& patterns);
+/// folder that is there, which overwrites none of the `inputs` and nothing but an .npy file.
+void check_output_patterns(const Plan& plan, const Assignments& patterns, const Assignments& inputs);
 
 /// A shape as users see it: without the one row of a plain vector, (1, n) becoming (n,).
 std::vector<std::int64_t> shown_shape(const std::vector<std::int64_t>& shape);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "generator/emit/folder.hpp"
+#include "generator/language/unicode.hpp"
 #include "generator/manifest/hash.hpp"
 
 namespace irisgen {
@@ -17,8 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* record_name = ".irisgen.json";
 
-/// Of each owner the files written for it, with the SHA-256 of their content.
-using Record = std::map<std::string, std::map<std::string, std::string>>;
+/// Files with the SHA-256 of the content that was written.
+using Files = std::map<std::string, std::string>;
+/// Of each owner the files written for it.
+using Record = std::map<std::string, Files>;
 
 Record read_record(const Folder& folder) {
   const auto text = folder.read(record_name);
@@ -53,6 +56,12 @@ void check_names(std::span<const OutputFile> files) {
   }
 }
 
+/// The description that an owner names, seen from the folder; empty where it came from standard input.
+fs::path description_of(const std::string& owner, const fs::path& folder) {
+  const std::string name = owner.substr(owner.find(' ') + 1);
+  return name == "<stdin>" ? fs::path() : folder / name;
+}
+
 /// What one run does to a folder; made before anything is touched.
 struct Work {
   std::vector<const OutputFile*> write;
@@ -60,27 +69,45 @@ struct Work {
   Record before, during, after;  ///< the record; `during` owns what is being written and what is being removed
 };
 
-void refuse_foreign(const Folder& folder, const Record& record, const std::string& owner, const std::string& name) {
+/// A file of another owner may not be overwritten. One whose description is gone (renamed, say) owns nothing any more:
+/// all that it wrote is taken over.
+void settle_foreign(const Folder& folder, const std::string& owner, const std::string& name, Work& work) {
   const auto is_foreign = [&](const auto& entry) { return entry.first != owner && entry.second.contains(name); };
-  const auto foreign = std::ranges::find_if(record, is_foreign);
-  if (foreign == record.end()) return;
-  throw std::runtime_error(folder.path_of(name) + " was written for '" + foreign->first +
-                           "' and would be overwritten for '" + owner +
-                           "'; use another folder, or another name for the kernel");
+  const auto foreign = std::ranges::find_if(work.before, is_foreign);
+  if (foreign == work.before.end()) return;
+  const fs::path description = description_of(foreign->first, folder.path_of(""));
+  std::error_code error;
+  if (description.empty() || fs::exists(description, error)) {
+    throw std::runtime_error(folder.path_of(name) + " was written for '" + foreign->first +
+                             "' and would be overwritten for '" + owner +
+                             "'; use another folder, or another name for the kernel");
+  }
+  const auto files = foreign->second;
+  work.after.erase(foreign->first);
+  work.before.erase(foreign);
+  work.before[owner].insert(files.begin(), files.end());
 }
 
-void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, Work& work) {
-  refuse_foreign(folder, work.before, owner, file.name);
+void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, const WriteOptions& options,
+               Work& work) {
+  settle_foreign(folder, owner, file.name, work);
   const auto present = folder.read(file.name);
-  work.after[owner][file.name] = iris::sha256_hex(file.content);
+  const std::string hash = iris::sha256_hex(file.content);
+  work.after[owner][file.name] = hash;
   if (present == file.content) {
     work.result.unchanged.push_back(file.name);
     return;
   }
   const auto mine = work.before.find(owner);
-  if (present && (mine == work.before.end() || !mine->second.contains(file.name))) {
+  const auto known = mine == work.before.end() ? Files::const_iterator() : mine->second.find(file.name);
+  if (present && (mine == work.before.end() || known == mine->second.end())) {
     throw std::runtime_error(folder.path_of(file.name) +
                              " is there and was not written by irisgen; move it away, or use another folder");
+  }
+  if (present && !options.force && iris::sha256_hex(*present) != known->second) {
+    work.after[owner][file.name] = known->second;
+    work.result.edited.push_back(file.name);
+    return;
   }
   work.write.push_back(&file);
   work.result.written.push_back(file.name);
@@ -98,15 +125,33 @@ void plan_removals(const Folder& folder, const std::string& owner, Work& work) {
   }
 }
 
-Work plan_work(const Folder& folder, const std::string& owner, std::span<const OutputFile> files) {
+Work plan_work(const Folder& folder, const std::string& owner, std::span<const OutputFile> files,
+               const WriteOptions& options) {
   Work work;
   work.before = read_record(folder);
   work.after = work.before;
   work.after.erase(owner);
-  for (const OutputFile& file : files) plan_file(folder, owner, file, work);
+  for (const OutputFile& file : files) plan_file(folder, owner, file, options, work);
   work.during = work.after;
   plan_removals(folder, owner, work);
   return work;
+}
+
+/// Bytes that are no UTF-8, which JSON cannot hold, as %XX.
+std::string as_utf8(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const CodePoint point = decode(bytes, at);
+    if (point.valid) {
+      text += bytes.substr(at, point.bytes);
+    } else {
+      const auto byte = static_cast<unsigned char>(bytes[at]);
+      text += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    at += point.bytes;
+  }
+  return text;
 }
 
 std::string escape(const fs::path& path) {
@@ -114,7 +159,7 @@ std::string escape(const fs::path& path) {
   for (const char c : path.string()) {
     if (c == '\n')
       throw std::runtime_error("a line break in a path has no place in a dependency file: " + path.string());
-    if (c == ' ' || c == '#' || c == '\\') text += '\\';
+    if (c == ' ' || c == '#' || c == '\\' || c == ':') text += '\\';
     if (c == '$') text += '$';
     text += c;
   }
@@ -133,7 +178,7 @@ WriteResult write_folder(const fs::path& path, const std::string& owner, std::sp
   }
   make_folder(path);
   const Folder folder(path);
-  const Work work = plan_work(folder, owner, files);
+  const Work work = plan_work(folder, owner, files, options);
   if (options.dry_run) return work.result;
   if (work.during != work.before) write_record(folder, work.during);
   for (const OutputFile* file : work.write) folder.write(file->name, file->content);
@@ -147,7 +192,7 @@ std::string owner_of(std::string_view kind, const fs::path& spec, const fs::path
   if (spec == "-") return std::string(kind) + " <stdin>";
   const fs::path relative =
       fs::absolute(spec).lexically_normal().lexically_relative((fs::absolute(folder) / "").lexically_normal());
-  return std::string(kind) + " " + relative.generic_string();
+  return std::string(kind) + " " + as_utf8(relative.generic_string());
 }
 
 std::string depfile(std::span<const fs::path> outputs, std::span<const fs::path> inputs) {

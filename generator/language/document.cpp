@@ -108,7 +108,16 @@ class Builder final : public YAML::EventHandler {
       return frame.offset < source_.text().size() && source_.text()[frame.offset] == bracket;
     });
     const bool show_open = at_end && open != frames_.rend();
-    report_.error(show_open ? open->value.where : place(problem.mark), sentence(problem.msg));
+    report_.error(show_open ? open->value.where : place(problem.mark),
+                  sentence(is_indented_by_tab(problem.mark) ? "illegal tab" : problem.msg));
+  }
+
+  // yaml-cpp reports some tabs by what they keep from being understood.
+  bool is_indented_by_tab(const YAML::Mark& mark) const {
+    const std::string_view before = std::string_view(source_.text()).substr(0, offset(mark));
+    const std::string_view indentation = before.substr(before.find_last_of('\n') + 1);
+    return indentation.find('\t') != std::string_view::npos &&
+           indentation.find_first_not_of(" \t") == std::string_view::npos;
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {

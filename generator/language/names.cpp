@@ -32,6 +32,10 @@ bool is_reserved(std::string_view name) {
   return std::ranges::find(reserved, name) != reserved.end();
 }
 
+bool is_for_macros(std::string_view name) {
+  return name.size() > 1 && name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+}
+
 std::string class_name(std::string_view kernel_name) {
   std::string name;
   bool starts_word = true;

@@ -97,6 +97,9 @@ class KernelReader {
   void check_name(const std::string& name) {
     if (is_reserved(name)) {
       report_.error(place_of("name"), quoted(name) + " means something in C++ already; choose another name");
+    } else if (is_for_macros(name)) {
+      report_.error(place_of("name"),
+                    quoted(name) + " is in capitals alone, as C keeps them for macros; write it in small letters");
     } else if (name.find("__") != std::string::npos) {
       report_.error(place_of("name"), quoted(name) +
                                           " has two underscores in a row, which C++ keeps to itself; "

@@ -199,7 +199,7 @@ TEST_F(Run, TheLayerIsGatheredAndMultiplied) {
 
 TEST_F(Run, ACompilerThatIsNotThereIsAnErrorThatSaysSo) {
   const Outcome outcome = run({"spec.yaml", "--compiler", "nonesuch"});
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("nonesuch"), std::string::npos) << outcome.err;
   const Outcome near = run({"spec.yaml", "--compiler", "clagn"});
   EXPECT_NE(near.err.find("did you mean 'clang'?"), std::string::npos) << near.err;

@@ -43,7 +43,12 @@ TEST(Usage, WrongUsageIsTwo) {
       {"compile", "a.yaml", "-o", "x"},
       {"run", spec, "--repeat", "0"},
       {"run", spec, "--seed", "-1"},
+      {"run", spec, "--seed", "18446744073709551616"},
+      {"run", spec, "--no-verify=3"},
+      {"run", spec, "--compiler", "gcc"},
+      {"compile", spec, "--target", "host", "-o", folder.file("code"), "--compiler", "gcc"},
       {"bench", spec, "--seed", "-1"},
+      {"bench", spec, "--target", "host"},
       {"run", spec, "--world", "17"},
       {"cache"},
       {"schema", "unheard_of"},
@@ -69,6 +74,7 @@ TEST(Usage, MistypedWordsGetTheNearest) {
   tells({"--versoin"}, "unknown option '--versoin'; did you mean '--version'?");
   tells({"cache", "lst"}, "unknown subcommand 'lst'; did you mean 'list'?");
   tells({}, "name a subcommand; one of: check, explain");
+  tells({"--json", "list"}, "'--json' belongs behind the subcommand: irisgen list --json");
 
   const TemporaryFolder folder;
   write_file(folder.file("spec.yaml"), small_spec());

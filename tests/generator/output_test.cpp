@@ -106,15 +106,40 @@ TEST_F(OutputFolder, KeepsAStaleFileThatWasChangedByHand) {
 }
 
 TEST_F(OutputFolder, ServesSeveralOwners) {
-  write_folder(folder_, "generate a.yaml", std::vector<OutputFile>{{"a", "1"}});
-  write_folder(folder_, "generate b.yaml", std::vector<OutputFile>{{"b", "2"}});
-  EXPECT_EQ(write_folder(folder_, "generate a.yaml", {}).removed, Names{"a"});
+  write(root_ / "b.yaml", "");
+  write_folder(folder_, "generate ../a.yaml", std::vector<OutputFile>{{"a", "1"}});
+  write_folder(folder_, "generate ../b.yaml", std::vector<OutputFile>{{"b", "2"}});
+  EXPECT_EQ(write_folder(folder_, "generate ../a.yaml", {}).removed, Names{"a"});
   EXPECT_EQ(present(), Names{"b"});
   const std::string message = message_of(
-      [&] { write_folder(folder_, "generate a.yaml", std::vector<OutputFile>{{"c", "3"}, {"b", "other"}}); });
-  EXPECT_NE(message.find("written for 'generate b.yaml'"), std::string::npos) << message;
+      [&] { write_folder(folder_, "generate ../a.yaml", std::vector<OutputFile>{{"c", "3"}, {"b", "other"}}); });
+  EXPECT_NE(message.find("written for 'generate ../b.yaml'"), std::string::npos) << message;
   EXPECT_EQ(read(folder_ / "b"), "2");
   EXPECT_EQ(present(), Names{"b"}) << "something was written before the error was found";
+}
+
+/// A description that was renamed: what it wrote belongs to its new name.
+TEST_F(OutputFolder, TakesOverFromAnOwnerThatIsGone) {
+  write_folder(folder_, "generate ../old.yaml", std::vector<OutputFile>{{"kept", "1"}, {"dropped", "2"}});
+  const WriteResult result =
+      write_folder(folder_, "generate ../new.yaml", std::vector<OutputFile>{{"kept", "changed"}});
+  EXPECT_EQ(result.written, Names{"kept"});
+  EXPECT_EQ(result.removed, Names{"dropped"});
+  EXPECT_EQ(present(), Names{"kept"});
+}
+
+TEST_F(OutputFolder, KeepsWhatWasEditedUnlessForced) {
+  write_folder(folder_, "generate a.yaml", std::vector<OutputFile>{{"a", "1"}, {"b", "1"}});
+  write(folder_ / "a", "by hand");
+  const std::vector<OutputFile> files = {{"a", "2"}, {"b", "2"}};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(write_folder(folder_, "generate a.yaml", files).edited, Names{"a"});
+    EXPECT_EQ(read(folder_ / "a"), "by hand");
+    EXPECT_EQ(read(folder_ / "b"), "2");
+  }
+  EXPECT_EQ(write_folder(folder_, "generate a.yaml", files, {.force = true}).written, Names{"a"});
+  EXPECT_EQ(read(folder_ / "a"), "2");
+  EXPECT_TRUE(write_folder(folder_, "generate a.yaml", files).edited.empty());
 }
 
 TEST_F(OutputFolder, DoesNotOverwriteWhatItDidNotWrite) {

@@ -15,14 +15,17 @@ struct WriteResult {
   std::vector<std::string> unchanged;  ///< not touched: their times stay
   std::vector<std::string> removed;    ///< of an earlier run, no longer made
   std::vector<std::string> kept;       ///< no longer made, but changed by hand since: left alone
+  std::vector<std::string> edited;     ///< would be written anew, but changed by hand since: left alone
 };
 
 struct WriteOptions {
   bool dry_run = false;  ///< tell, but touch nothing
+  bool force = false;    ///< write anew what was changed by hand, too
 };
 
 /// Makes `folder` hold these files for `owner` (a specification and what is made of it), in place of those that an
-/// earlier run wrote for the same owner. `.irisgen.json` in the folder records who wrote what. Throws
+/// earlier run wrote for the same owner, or for one whose specification is gone. `.irisgen.json` in the folder records
+/// who wrote what. Throws
 /// std::runtime_error, before anything is written, if a file belongs to another owner, was not written by irisgen and
 /// differs, or is a link; and if the system refuses.
 WriteResult write_folder(const std::filesystem::path& folder, const std::string& owner,
