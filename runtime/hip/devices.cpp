@@ -1,8 +1,10 @@
 #include "runtime/hip/devices.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "runtime/hip/device.hpp"
 
@@ -42,6 +44,34 @@ void enable_peer_access(const Api& api, int device, int peer) {
     caller.check(error, "hipDeviceEnablePeerAccess", "peer " + std::to_string(peer));
 }
 
+/// A driver sets up a way of copying at its first use, and may wait for the whole device to do so: now, not while
+/// kernels of ranks that share the device wait for one another. Small copies and large ones may go different ways.
+void prime_copies(const std::vector<std::unique_ptr<Device>>& devices) {
+  constexpr std::size_t large = std::size_t{1} << 20;
+  const auto release_all = [&](std::vector<void*>& memories) {
+    for (std::size_t i = 0; i < memories.size(); ++i) devices[i]->release(memories[i]);
+  };
+  std::vector<void*> memories;
+  try {
+    for (const auto& device : devices) {
+      device->bind();
+      memories.push_back(device->allocate(2 * large));
+    }
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+      devices[from]->bind();
+      for (void* const to : memories) {
+        for (const std::size_t bytes : {std::size_t{1}, large}) {
+          devices[from]->copy(static_cast<char*>(to) + large, memories[from], bytes);
+        }
+      }
+    }
+  } catch (...) {
+    release_all(memories);
+    throw;
+  }
+  release_all(memories);
+}
+
 std::string device_name(const Api& api, int device) {
   std::string name(256, '\0');
   if (api.call.hipDeviceGetName(name.data(), static_cast<int>(name.size()), device) != success) return {};
@@ -73,6 +103,7 @@ DeviceGroup open_devices(const Api& api, int ranks) {
     const int device = rank % used;
     group.devices.push_back(std::make_unique<HipDevice>(api, rank, device, target));
     ++group.ranks_per_device[static_cast<std::size_t>(device)];
+    if (rank + 1 == used) prime_copies(group.devices);  // one for each device so far
   }
   return group;
 }
