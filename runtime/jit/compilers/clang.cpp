@@ -77,14 +77,14 @@ class Clang : public Compiler {
   const Interface* interface_ = nullptr;
 };
 
-/// Whether no other user can have put the file there: it and its folder are root's or this user's, and nobody else may
-/// write to them.
+/// Whether no stranger can have put the file there: it and its folder are root's or this user's, and not everybody may
+/// write to them. A group may: people who install with a group of their own have umask 002.
 bool is_trusted(const std::filesystem::path& file) {
   for (const std::filesystem::path& path : {file, file.parent_path()}) {
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) return false;
     if (status.st_uid != 0 && status.st_uid != geteuid()) return false;
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
+    if ((status.st_mode & S_IWOTH) != 0) return false;
   }
   return true;
 }
