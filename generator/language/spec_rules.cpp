@@ -9,6 +9,9 @@
 namespace irisgen {
 namespace {
 
+/// Builds that lists make of one entry: few lines of text must not ask for millions.
+constexpr std::size_t most_builds = 1024;
+
 const std::string* text_of(const Value* value) {
   return value ? value->as<std::string>() : nullptr;
 }
@@ -50,8 +53,16 @@ class KernelReader {
     read_config(common);
 
     std::vector<KernelSpec> kernels;
-    for (const Value* dtype : alternatives("dtype")) {
-      for (const Value* shape : alternatives("shape")) kernels.push_back(read_one(common, *dtype, *shape));
+    const std::vector<const Value*> dtypes = alternatives("dtype");
+    const std::vector<const Value*> shapes = alternatives("shape");
+    if (const std::size_t builds = dtypes.size() * shapes.size() * common.worlds.size(); builds > most_builds) {
+      report_.error(place_of("name"), "the lists of dtype, shape and world make " + std::to_string(builds) +
+                                          " builds of this entry, and " + std::to_string(most_builds) +
+                                          " are the most; divide it among several");
+      return {};
+    }
+    for (const Value* dtype : dtypes) {
+      for (const Value* shape : shapes) kernels.push_back(read_one(common, *dtype, *shape));
     }
     const bool sound = !report_.full() && report_.diagnostics().size() == errors && !has_invalid(kernel_);
     return sound ? kernels : std::vector<KernelSpec>{};
