@@ -167,6 +167,8 @@ ExitCode compile(const CompileOptions& options) {
   const std::vector<fs::path> inputs = inputs_of(options.spec);
   check_named_file({"--embed", options.embed, is_generated_source}, inputs);
   check_named_file({"--depfile", options.depfile, is_depfile}, inputs);
+  if (!options.embed.empty() && options.embed == options.depfile)
+    throw UsageError("--embed and --depfile name one file, " + options.embed.string());
   const std::vector<Compiled> all = compile_all(load_spec(options.spec), options);
   write_code(all, options);
   if (!options.embed.empty()) write_embedding(all, options);

@@ -62,6 +62,13 @@ std::string unknown_option(const CLI::App& app, const std::string& word) {
   return "unknown option '" + option + "'" + suggestion(option, {names.begin(), names.end()});
 }
 
+/// CLI11's sentence, but for what it says in its own terms.
+std::string in_our_words(const std::string& message) {
+  constexpr std::string_view override = " was given a disallowed flag override";
+  if (!message.ends_with(override)) return message;
+  return "--" + message.substr(0, message.size() - override.size()) + " takes no value";
+}
+
 /// CLI11 reports a mistyped subcommand or option as a missing or a surplus one; this names the word and the nearest.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& app = *chosen(&program);
@@ -71,7 +78,7 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
 
   std::vector<std::string> names;
   for (const CLI::App* subcommand : app.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
-  if (names.empty()) return error.what();
+  if (names.empty()) return in_our_words(error.what());
   const std::vector<std::string_view> known(names.begin(), names.end());
   if (!words.empty()) return "unknown subcommand '" + words.front() + "'" + suggestion(words.front(), known);
   return "name a subcommand" + suggestion("", known);

@@ -54,6 +54,15 @@ TEST_F(Files, AreNotWrittenOverWhatIrisgenDidNotMake) {
   EXPECT_FALSE(fs::exists(folder.file("out")));
 }
 
+TEST_F(Files, AreTwoWhereTwoAreAskedFor) {
+  const std::string one = folder.file("one");
+  const Outcome outcome =
+      irisgen({"compile", spec, "-o", folder.file("out"), "--target", "host", "--embed", one, "--depfile", one});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--embed and --depfile name one file"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(one));
+}
+
 TEST_F(Files, AreWrittenAgain) {
   for (int i = 0; i < 2; ++i) {
     const Outcome dependencies = generate(folder.file("spec.d"));

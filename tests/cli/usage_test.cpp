@@ -74,6 +74,7 @@ TEST(Usage, MistypedWordsGetTheNearest) {
   tells({"--versoin"}, "unknown option '--versoin'; did you mean '--version'?");
   tells({"cache", "lst"}, "unknown subcommand 'lst'; did you mean 'list'?");
   tells({}, "name a subcommand; one of: check, explain");
+  tells({"list", "--json=3"}, "--json takes no value");
   tells({"--json", "list"}, "'--json' belongs behind the subcommand: irisgen list --json");
 
   const TemporaryFolder folder;
