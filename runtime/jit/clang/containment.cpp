@@ -2,20 +2,18 @@
 
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
-#include <pthread.h>
 
 #include <array>
 #include <csignal>
 #include <cstring>
 #include <mutex>
-#include <stdexcept>
-#include <system_error>
 #include <vector>
+
+#include "runtime/system/deep_stack.hpp"
 
 namespace iris::clang_library {
 namespace {
 
-constexpr unsigned stack_bytes = 64u << 20;
 constexpr std::size_t signal_stack_bytes = 64u << 10;
 
 thread_local std::string* fatal_message = nullptr;
@@ -92,27 +90,13 @@ void* run_call(void* pointer) {
   return nullptr;
 }
 
-// LLVM's own way to such a thread ends the process where none can be started.
-void run_on_deep_stack(Call& call) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_t thread = {};
-  const int error = pthread_create(&thread, &attributes, run_call, &call);
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    throw std::runtime_error("cannot start a thread for the compiler: " + std::generic_category().message(error) +
-                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
-  }
-  pthread_join(thread, nullptr);
-}
-
 }  // namespace
 
 std::optional<std::string> run_contained(const std::function<void()>& work) {
   const Protection protection;
   Call call{work};
-  run_on_deep_stack(call);
+  // LLVM's own way to such a thread ends the process where none can be started.
+  run_on_deep_stack(run_call, &call);
   if (call.finished) return std::nullopt;
   return describe(call.context.RetCode, call.fatal);
 }

@@ -1,23 +1,19 @@
 #include "runtime/jit/compilers/containment.hpp"
 
-#include <pthread.h>
-
 #include <array>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
-#include <system_error>
 #include <vector>
 
 #include "iris/compiler.hpp"
+#include "runtime/system/deep_stack.hpp"
 
 namespace iris {
 namespace {
 
-constexpr std::size_t stack_bytes = 64u << 20;
 constexpr std::size_t signal_stack_bytes = 64u << 10;
 constexpr std::array<int, 6> fatal_signals = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 
@@ -78,20 +74,6 @@ void* run_call(void* pointer) {
   return nullptr;
 }
 
-void run_on_deep_stack(Call& call) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_t thread = {};
-  const int error = pthread_create(&thread, &attributes, run_call, &call);
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    throw std::runtime_error("cannot start a thread for the compiler: " + std::generic_category().message(error) +
-                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
-  }
-  pthread_join(thread, nullptr);
-}
-
 }  // namespace
 
 SignalHandlers::SignalHandlers() {
@@ -118,7 +100,7 @@ void Containment::run(const std::string& name, const std::function<void()>& work
                        " crashed earlier in this process and cannot be used again in it");
   const SignalHandlers handlers;
   Call call{work};
-  run_on_deep_stack(call);
+  run_on_deep_stack(run_call, &call);
   if (call.recovery.signal != 0) {
     crashed_ = true;
     throw CompileError(name + ": error: the compiler crashed: " + library_ + ": " + strsignal(call.recovery.signal));
