@@ -1,6 +1,7 @@
 #include "irisgen/output.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -56,10 +57,44 @@ void check_names(std::span<const OutputFile> files) {
   }
 }
 
+/// Bytes that are no UTF-8, which JSON cannot hold, as %XX; the per cent sign, too.
+std::string as_utf8(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const CodePoint point = decode(bytes, at);
+    if (point.valid && bytes[at] != '%') {
+      text += bytes.substr(at, point.bytes);
+    } else {
+      const auto byte = static_cast<unsigned char>(bytes[at]);
+      text += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+    at += point.bytes;
+  }
+  return text;
+}
+
+/// The bytes that as_utf8() was given.
+std::string from_utf8(std::string_view text) {
+  std::string bytes;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned byte = 0;
+    if (text[at] == '%' &&
+        std::from_chars(text.data() + at + 1, text.data() + std::min(at + 3, text.size()), byte, 16).ec ==
+            std::errc()) {
+      bytes += static_cast<char>(byte);
+      at += 2;
+    } else {
+      bytes += text[at];
+    }
+  }
+  return bytes;
+}
+
 /// The description that an owner names, seen from the folder; empty where it came from standard input.
 fs::path description_of(const std::string& owner, const fs::path& folder) {
   const std::string name = owner.substr(owner.find(' ') + 1);
-  return name == "<stdin>" ? fs::path() : folder / name;
+  return name == "<stdin>" ? fs::path() : folder / from_utf8(name);
 }
 
 /// What one run does to a folder; made before anything is touched.
@@ -135,23 +170,6 @@ Work plan_work(const Folder& folder, const std::string& owner, std::span<const O
   work.during = work.after;
   plan_removals(folder, owner, work);
   return work;
-}
-
-/// Bytes that are no UTF-8, which JSON cannot hold, as %XX.
-std::string as_utf8(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const CodePoint point = decode(bytes, at);
-    if (point.valid) {
-      text += bytes.substr(at, point.bytes);
-    } else {
-      const auto byte = static_cast<unsigned char>(bytes[at]);
-      text += {'%', digits[byte >> 4], digits[byte & 15]};
-    }
-    at += point.bytes;
-  }
-  return text;
 }
 
 std::string escape(const fs::path& path) {

@@ -146,6 +146,19 @@ TEST_F(Files, OfARenamedDescriptionAreTakenOver) {
   EXPECT_EQ(taken.code, 0) << taken.err;
 }
 
+TEST_F(Files, OfADescriptionWhoseNameIsNoUtf8AreNotTakenOverWhileItIsThere) {
+  for (const char* name : {"a\xff.yaml", "a%41.yaml"}) {
+    const std::string out = folder.file(std::string("out of ") + name);
+    write_file(folder.file(name), small_spec("2"));
+    ASSERT_EQ(irisgen({"generate", folder.file(name), "-o", out, "--target", "host"}).code, 0);
+    const Outcome other = irisgen({"generate", spec, "-o", out, "--target", "host"});
+    EXPECT_EQ(other.code, 1);
+    EXPECT_NE(other.err.find("was written for"), std::string::npos) << other.err;
+    fs::remove(folder.file(name));
+    EXPECT_EQ(irisgen({"generate", spec, "-o", out, "--target", "host"}).code, 0);
+  }
+}
+
 TEST_F(Files, EditedByHandAreKeptUnlessForced) {
   const auto generate_again = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"generate", spec, "-o", folder.file("out"), "--target", "host"});
