@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iris/device/main_loop.hpp>
 #include <iris/device/reduce.hpp>
 
 /// Stands in for what irisgen emits in the place of its include: the constants of the Plan. With it each template is a
@@ -11,6 +12,7 @@ struct Config {
   using Result = f32;
   using Accumulate = f32;
   using Operation = Sum;
+  using MainLoop = FusedMultiplyAdd;
   static constexpr i32 world = 4;
   static constexpr i32 root = 1;
   static constexpr i32 row_shards = 4;
@@ -24,4 +26,5 @@ struct Config {
   static constexpr i32 tile_m = 32;
   static constexpr i32 tile_n = 32;
   static constexpr i32 tile_k = 16;
+  static constexpr i32 tile_band = 2;
 };

@@ -69,7 +69,7 @@ std::string guard_of(std::string_view path) {
 /// target's.
 class Inliner {
  public:
-  explicit Inliner(Platform platform) : platform_(platform) {}
+  Inliner(Platform platform, std::optional<MainLoop> loop) : platform_(platform), loop_(loop) {}
 
   void add(std::string_view text) {
     while (!text.empty()) {
@@ -80,10 +80,21 @@ class Inliner {
   std::string take() { return std::move(result_); }
 
  private:
-  /// iris/device/platform.hpp chooses by the compiler's macros; the emitted source has chosen already.
+  /// What chooses by the compiler's macros: the emitted source has chosen already.
   std::string resolve(std::string_view path) const {
-    if (path != "iris/device/platform.hpp") return std::string(path);
-    return "iris/device/platform/" + std::string(to_string(platform_)) + ".hpp";
+    if (path == "iris/device/platform.hpp") {
+      return "iris/device/platform/" + std::string(to_string(platform_)) + ".hpp";
+    }
+    if (path == "iris/device/main_loop/any.hpp") return std::string(header_of(loop_.value()));
+    return std::string(path);
+  }
+
+  static std::string_view header_of(MainLoop loop) {
+    switch (loop) {
+      case MainLoop::fma:
+        return "iris/device/main_loop/fma.hpp";
+    }
+    return "";
   }
 
   void add_file(const std::string& path) {
@@ -111,6 +122,7 @@ class Inliner {
   }
 
   Platform platform_;
+  std::optional<MainLoop> loop_;
   std::set<std::string> added_;
   std::string result_;
 };
@@ -152,6 +164,7 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
     parameters.push_back(access + std::string(to_string(argument.dtype)) + "* " + argument.name);
     values.push_back(argument.name);
   }
+  if (kernel.main_loop()) values.emplace_back("{}");
   for (const auto& [name, extent] : kernel.problem.extents) {
     if (extent.dynamic) parameters.push_back("i64 " + name);
     values.push_back(extent.dynamic ? name : "/*" + name + "=*/" + std::to_string(extent.value));
@@ -181,7 +194,7 @@ Source emit_source(const Plan& plan, const KernelPlan& kernel) {
   if (platform == Platform::host) body += host_entry(kernel);
   body += "\n}  // namespace irisgen_kernels::" + kernel.symbol + "\n";
 
-  Inliner inliner(platform);
+  Inliner inliner(platform, kernel.main_loop());
   inliner.add(parts.includes);
   Source source{.name = kernel.stem + ".hip",
                 .text = top + parts.includes + "\n" + body,

@@ -8,13 +8,13 @@ namespace {
 constexpr std::int64_t access_bytes = 16;
 
 struct Tiles {
-  std::int64_t m, n, k, threads;
+  std::int64_t m, n, k, threads, band;
 };
 
-constexpr Tiles gpu_tiles = {64, 64, 16, 256};
+constexpr Tiles gpu_tiles = {64, 64, 16, 256, 16};
 /// Fibers of the CPU change at every slice of a tile: larger tiles where there is much to multiply.
-constexpr Tiles small_host_tiles = {16, 16, 16, 16};
-constexpr Tiles large_host_tiles = {32, 32, 32, 16};
+constexpr Tiles small_host_tiles = {16, 16, 16, 16, 2};
+constexpr Tiles large_host_tiles = {32, 32, 32, 16, 2};
 constexpr double large_host_flops = 4e6;
 
 constexpr int blocks_per_unit = 2;
@@ -29,7 +29,7 @@ Tiles default_tiles(const Request& request) {
   return large ? large_host_tiles : small_host_tiles;
 }
 
-/// As iris/device/mma.hpp distributes a tile to the threads.
+/// As iris/device/main_loop/fma.hpp distributes a tile to the threads.
 std::int64_t fragment_columns(std::int64_t elements) {
   std::int64_t side = 1;
   while (4 * side * side <= elements) side *= 2;
@@ -100,8 +100,10 @@ int choose_tiles(const Request& request, KernelPlan& kernel) {
   tiles.m = decide(request, kernel, "tile_m", fallback.m, "", reason);
   tiles.n = decide(request, kernel, "tile_n", fallback.n, "", reason);
   tiles.k = decide(request, kernel, "tile_k", fallback.k, "", reason);
+  add_number(kernel, "tile_band", fallback.band, "tiles from top to bottom", "share operands in the cache");
   check_fragment(request, tiles);
   check_shared_memory(request, tiles);
+  kernel.constants.push_back({"MainLoop", MainLoop::fma, "", ""});
 
   const int vector = choose_vector(request, kernel, request.problem.dtype);
   const std::int64_t widest = std::max<std::int64_t>(vector, access_bytes / iris::bytes_of(request.problem.accumulate));

@@ -32,6 +32,14 @@ std::string_view operation_name(Op op) {
   return "";
 }
 
+std::string_view main_loop_name(MainLoop loop) {
+  switch (loop) {
+    case MainLoop::fma:
+      return "FusedMultiplyAdd";
+  }
+  return "";
+}
+
 /// Blocks of so many threads that are resident together, as far as that is known before compiling: the launch asks the
 /// driver, this catches the hopeless early.
 std::int64_t resident_blocks(const Target& target, std::int64_t threads) {
@@ -274,7 +282,15 @@ iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::stri
 std::string Constant::text() const {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* dtype = std::get_if<Dtype>(&value)) return std::string(to_string(*dtype));
-  return std::string(operation_name(std::get<Op>(value)));
+  if (const auto* op = std::get_if<Op>(&value)) return std::string(operation_name(*op));
+  return std::string(main_loop_name(std::get<MainLoop>(value)));
+}
+
+std::optional<MainLoop> KernelPlan::main_loop() const {
+  for (const Constant& constant : constants) {
+    if (const auto* loop = std::get_if<MainLoop>(&constant.value)) return *loop;
+  }
+  return std::nullopt;
 }
 
 std::int64_t KernelPlan::number(std::string_view constant) const {

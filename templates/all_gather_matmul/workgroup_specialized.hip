@@ -1,5 +1,5 @@
 #include <iris/device/barrier.hpp>
-#include <iris/device/tile.hpp>
+#include <iris/device/main_loop.hpp>
 
 #include "../sample_config.hpp"
 
@@ -12,6 +12,7 @@ struct Shape {
 
   __device__ i64 slot() const { return round_up(rows * k, Config::vector); }  // elements of a rank's rows when gathered
   __device__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
+  __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }  // of one rank's rows
   __device__ i64 flag(i64 chunk, i32 source) const {
     return own_flag<Config>(chunk % Config::comm_blocks * Config::world + source);
   }
@@ -38,37 +39,64 @@ __device__ __forceinline__ void push_rows(Launch<Config>& launch, const Shape& s
   same_block_barrier(launch, Wait::exit);
 }
 
-// Multiplies tile by tile: this rank's own rows first, then those of the ranks after it as they arrive.
-__device__ __forceinline__ void multiply_rows(const Launch<Config>& launch, const Shape& shape,
-                                              const Config::Element* a, const Config::Element* gathered,
-                                              const Config::Element* b, Config::Result* output) {
-  constexpr i32 compute_blocks = Config::blocks - Config::comm_blocks;
-  const i64 columns = divide_up(shape.n, Config::tile_n);
-  const i64 tiles = shape.chunks() * columns;  // of one rank's rows
-  for (i64 work = block_index() - Config::comm_blocks; work < Config::world * tiles; work += compute_blocks) {
-    const i32 offset = static_cast<i32>(work / tiles);
-    const i32 source = peer_at<Config::world>(launch.context, offset);
-    const i64 chunk = work % tiles / columns;
-    if (offset != 0) {
-      if (!block_wait_acquire(launch, shape.flag(chunk, source), shape.step(chunk), source, Wait::step)) return;
-    }
-    const Config::Element* const rows = offset == 0 ? a : gathered + source * shape.slot();
-    const TileOrigin origin = {chunk * Config::tile_m, work % columns * Config::tile_n};
-    const auto sums = multiply_tile<Config>(dense(rows, shape.rows, shape.k), dense(b, shape.k, shape.n), origin);
-    Config::Result* const product = output + source * shape.rows * shape.n;
-    store_tile<Config>(dense(product, shape.rows, shape.n), origin, sums);
+// This rank's own rows first. Then, as they arrive from everywhere at once, a band of chunks of the rank after it, the
+// same band of the next one, and so on, band by band.
+struct Tiles : TileSequence {
+  const Launch<Config>& launch;
+  Shape shape;
+  Operand<Config> own;
+  Operand<Config> gathered;
+  Operand<Config> b;
+  Config::Result* output;
+
+  __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
+
+  struct Tile {
+    bool own;
+    i32 source;
+    TileOrigin origin;  // in the rows of that rank
+  };
+
+  __device__ i64 count() const { return Config::world * shape.tiles(); }
+  __device__ Tile at(i64 number) const {
+    const i64 tiles = shape.tiles();
+    if (number < tiles) return {true, launch.context.rank, tile_at<Config>(number, shape.rows, shape.n)};
+    const i64 band_tiles = Config::tile_band * divide_up(shape.n, Config::tile_n);
+    const i64 band = (number - tiles) / (band_tiles * (Config::world - 1));
+    const i64 within = (number - tiles) - band * band_tiles * (Config::world - 1);
+    const i64 left = tiles - band * band_tiles;
+    const i64 height = left < band_tiles ? left : band_tiles;
+    const i32 source = peer_at<Config::world>(launch.context, static_cast<i32>(1 + within / height));
+    return {false, source, tile_at<Config>(band * band_tiles + within % height, shape.rows, shape.n)};
   }
-}
+  __device__ bool wait(const Tile& tile) const {
+    const i64 chunk = tile.origin.row / Config::tile_m;
+    return tile.own || wait_acquire(launch, shape.flag(chunk, tile.source), shape.step(chunk), tile.source, Wait::step);
+  }
+  __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
+    Operand<Config> rows = gathered.slot(tile.source, shape.slot());
+    if (tile.own) rows = own;
+    return {rows, b, tile.origin};
+  }
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
+    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  }
+};
 
 // The first blocks push rows, the others multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, i64 m, i64 n, i64 k) {
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Config::Element* const gathered = launch.workspace<Config::Element>();
   if (block_index() < Config::comm_blocks) {
     push_rows(launch, shape, a, gathered);
   } else {
-    multiply_rows(launch, shape, a, gathered, b, output);
+    Tiles tiles(launch, shape);
+    tiles.own = operand<Config>(maps.a, dense(a, shape.rows, k));
+    tiles.gathered = operand<Config>(maps.workspace, launch, dense<const Config::Element>(gathered, shape.rows, k));
+    tiles.b = operand<Config>(maps.b, dense(b, k, n));
+    tiles.output = output;
+    multiply_tiles<Config>(tiles, block_index() - Config::comm_blocks, Config::blocks - Config::comm_blocks);
   }
 }

@@ -1,15 +1,24 @@
-#include <iris/device/tile.hpp>
+#include <iris/device/main_loop.hpp>
 
 #include "../sample_config.hpp"
 
+struct Tiles : TileSequence {
+  Operand<Config> a;
+  Operand<Config> b;
+  Matrix<Config::Result> output;
+
+  __device__ i64 count() const { return tiles_of<Config>(output.rows, output.columns); }
+  __device__ TileOrigin at(i64 number) const { return tile_at<Config>(number, output.rows, output.columns); }
+  __device__ TileProduct<Operand<Config>> product(const TileOrigin& tile) const { return {a, b, tile}; }
+  __device__ TilePlace<Config::Result> place(const TileOrigin& tile) const { return {output, tile}; }
+};
+
 // Each rank multiplies alone; its blocks take the tiles of the output in turn.
 __device__ __forceinline__ void kernel(const Context&, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, i64 m, i64 n, i64 k) {
-  const i64 columns = divide_up(n, Config::tile_n);
-  const i64 tiles = divide_up(m, Config::tile_m) * columns;
-  for (i64 tile = block_index(); tile < tiles; tile += Config::blocks) {
-    const TileOrigin origin = {tile / columns * Config::tile_m, tile % columns * Config::tile_n};
-    const auto sums = multiply_tile<Config>(dense(a, m, k), dense(b, k, n), origin);
-    store_tile<Config>(dense(output, m, n), origin, sums);
-  }
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+  Tiles tiles;
+  tiles.a = operand<Config>(maps.a, dense(a, m, k));
+  tiles.b = operand<Config>(maps.b, dense(b, k, n));
+  tiles.output = dense(output, m, n);
+  multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

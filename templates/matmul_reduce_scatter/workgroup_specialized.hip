@@ -1,6 +1,6 @@
 #include <iris/device/barrier.hpp>
+#include <iris/device/main_loop.hpp>
 #include <iris/device/reduce.hpp>
-#include <iris/device/tile.hpp>
 
 #include "../sample_config.hpp"
 
@@ -14,36 +14,45 @@ struct Shape {
   i64 k;
 
   __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Accumulate)); }
-  __device__ i64 columns() const { return divide_up(n, Config::tile_n); }
-  __device__ i64 tiles() const { return divide_up(rows, Config::tile_m) * columns(); }
+  __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
   __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
-  __device__ TileOrigin origin(i64 tile) const {
-    return {tile / columns() * Config::tile_m, tile % columns() * Config::tile_n};
-  }
+  __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// Multiplies the tiles of the next rank's rows, then of the one after that, its own last, and pushes each into this
-// rank's slot there. Tiles of all destinations form one sequence that goes round the blocks. The closing barrier makes
-// sure that every rank has started this launch, and thus left the one before, before the next one refills the other
-// ping-pong buffer.
-__device__ __forceinline__ void multiply_tiles(Launch<Config>& launch, const Shape& shape, const Config::Element* a,
-                                               const Config::Element* b, Config::Accumulate* slots) {
-  const Context& context = launch.context;
-  const i64 tiles = shape.tiles();
-  for (i64 work = block_index(); work < Config::world * tiles; work += compute_blocks) {
-    const i32 offset = static_cast<i32>(work / tiles) + 1;
-    const i32 destination = peer_at<Config::world>(context, offset == Config::world ? 0 : offset);
-    const i64 tile = work % tiles;
-    const TileOrigin origin = shape.origin(tile);
-    const Config::Element* const rows = a + destination * shape.rows * shape.k;
-    const auto sums = multiply_tile<Config>(dense(rows, shape.rows, shape.k), dense(b, shape.k, shape.n), origin);
-    Config::Accumulate* const slot = on_rank(context, slots + context.rank * shape.slot(), destination);
-    store_tile<Config>(dense(slot, shape.rows, shape.n), origin, sums);
-    block_signal_release(launch, shape.flag(block_index(), context.rank), shape.step(tile), destination);
+// The tiles of the next rank's rows, then of the one after that, its own last; each goes to this rank's slot there.
+// Tiles of all destinations form one sequence that goes round the blocks.
+struct Tiles : TileSequence {
+  const Launch<Config>& launch;
+  Shape shape;
+  Operand<Config> a;
+  Operand<Config> b;
+  Config::Accumulate* slots;
+
+  __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
+
+  struct Tile {
+    i32 destination;
+    i64 number;  // among that rank's tiles
+  };
+
+  __device__ i64 count() const { return Config::world * shape.tiles(); }
+  __device__ Tile at(i64 number) const {
+    const i32 offset = static_cast<i32>(number / shape.tiles()) + 1;
+    return {peer_at<Config::world>(launch.context, offset == Config::world ? 0 : offset), number % shape.tiles()};
   }
-  same_block_barrier(launch, Wait::exit);
-}
+  __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
+    return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.number)};
+  }
+  __device__ TilePlace<Config::Accumulate> place(const Tile& tile) const {
+    Config::Accumulate* const slot = slots + launch.context.rank * shape.slot();
+    return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.number)};
+  }
+  __device__ void tell(const Tile& tile) const {
+    const i64 flag = shape.flag(block_index(), launch.context.rank);
+    signal_release(launch, flag, shape.step(tile.number), tile.destination);
+  }
+};
 
 // Waits until every rank has delivered its product of this tile.
 __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, const Shape& shape, i64 tile) {
@@ -81,14 +90,20 @@ __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Sh
   }
 }
 
-// The last blocks sum what arrives, the others multiply.
+// The last blocks sum what arrives, the others multiply. Their closing barrier makes sure that every rank has started
+// this launch, and thus left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, i64 m, i64 n, i64 k) {
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Config::Accumulate* const slots = launch.workspace<Config::Accumulate>();
   if (block_index() < compute_blocks) {
-    multiply_tiles(launch, shape, a, b, slots);
+    Tiles tiles(launch, shape);
+    tiles.a = operand<Config>(maps.a, dense(a, m, k));
+    tiles.b = operand<Config>(maps.b, dense(b, k, n));
+    tiles.slots = slots;
+    multiply_tiles<Config>(tiles, block_index(), compute_blocks);
+    same_block_barrier(launch, Wait::exit);
   } else {
     sum_tiles(launch, shape, slots, output);
   }

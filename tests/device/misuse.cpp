@@ -2,8 +2,8 @@
 // case the file compiles. tests/device/CMakeLists.txt names the cases and the words.
 
 #include "iris/device/barrier.hpp"
+#include "iris/device/main_loop.hpp"
 #include "iris/device/reduce.hpp"
-#include "iris/device/tile.hpp"
 
 using namespace iris::device;
 

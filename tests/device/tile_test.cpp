@@ -1,4 +1,4 @@
-#include "iris/device/tile.hpp"
+#include "iris/device/main_loop/fma.hpp"
 
 #include <gtest/gtest.h>
 

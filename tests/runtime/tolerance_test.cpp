@@ -91,7 +91,7 @@ struct LeftOut {
   bool contains(std::int64_t depth) const { return depth >= first && depth < first + count; }
 };
 
-/// A row of a times b, summed over k in f32 by fused multiply-adds, as device/mma.hpp does it.
+/// A row of a times b, summed over k in f32 by fused multiply-adds, as device/main_loop/fma.hpp does it.
 Values row_times_matrix(const double* a, const Values& b, const LeftOut& left_out) {
   Values sums;
   for (std::int64_t column = 0; column < columns; ++column) {

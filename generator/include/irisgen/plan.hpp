@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,13 +14,16 @@
 
 namespace irisgen {
 
+/// How a kernel multiplies: device/main_loop/.
+enum class MainLoop { fma };
+
 /// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from
 /// it.
 struct Constant {
   std::string name;
-  std::variant<std::int64_t, Dtype, Op> value;  ///< a number (i32 in the kernel), a type or an operation
-  std::string unit;                             ///< what the number counts, where its name does not say
-  std::string reason;                           ///< why this value; empty where the description or the chip says so
+  std::variant<std::int64_t, Dtype, Op, MainLoop> value;  ///< a number (i32 in the kernel) or a type
+  std::string unit;                                       ///< what the number counts, where its name does not say
+  std::string reason;  ///< why this value; empty where the description or the chip says so
 
   /// As the kernel has it: `4`, `bf16`, `Sum`.
   std::string text() const;
@@ -41,6 +45,8 @@ struct KernelPlan {
 
   /// Throws std::logic_error if there is no number of that name.
   std::int64_t number(std::string_view constant) const;
+  /// Nothing if it multiplies no matrices.
+  std::optional<MainLoop> main_loop() const;
 };
 
 /// One decision about the operation as a whole, for `irisgen explain`.

@@ -4,7 +4,7 @@
 // spec sha256 a8871afd1867628150aa6e2827c113dce36f5cb38ee935448dd242aae03c46d2
 
 #include <iris/device/barrier.hpp>
-#include <iris/device/tile.hpp>
+#include <iris/device/main_loop.hpp>
 
 namespace irisgen_kernels::classifier_workgroup_specialized_bf16_w4_m64_n2000_k512 {
 
@@ -18,6 +18,8 @@ struct Config {
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
+  static constexpr i32 tile_band = 16;  // tiles from top to bottom
+  using MainLoop = FusedMultiplyAdd;
   static constexpr i32 vector = 8;  // elements in one access
   static constexpr i32 blocks = 24;
   static constexpr i32 comm_blocks = 16;  // that push tiles to the peers
@@ -38,11 +40,8 @@ struct Shape {
 
   __device__ i64 rows() const { return m / Config::row_shards; }
   __device__ i64 columns() const { return n / Config::column_shards; }
-  __device__ i64 tiles_across() const { return divide_up(columns(), Config::tile_n); }
-  __device__ i64 tiles() const { return divide_up(rows(), Config::tile_m) * tiles_across(); }
-  __device__ TileOrigin origin(i64 tile) const {
-    return {tile / tiles_across() * Config::tile_m, tile % tiles_across() * Config::tile_n};
-  }
+  __device__ i64 tiles() const { return tiles_of<Config>(rows(), columns()); }
+  __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(), columns()); }
   __device__ i64 flag(i64 tile) const { return own_flag<Config>(tile % compute_blocks); }
   __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
 
@@ -53,17 +52,28 @@ struct Shape {
   }
 };
 
-__device__ __forceinline__ void multiply_tiles(const Launch<Config>& launch, const Shape& shape,
-                                               const Config::Element* a, const Config::Element* b,
-                                               const Matrix<Config::Result>& part) {
-  const auto left = dense(a, shape.rows(), shape.k);
-  const auto right = dense(b, shape.k, shape.columns());
-  for (i64 tile = block_index(); tile < shape.tiles(); tile += compute_blocks) {
-    const TileOrigin origin = shape.origin(tile);
-    store_tile<Config>(part, origin, multiply_tile<Config>(left, right, origin));
-    block_signal_release(launch, shape.flag(tile), shape.step(tile), launch.context.rank);
+struct Tiles : TileSequence {
+  const Launch<Config>& launch;
+  Shape shape;
+  Operand<Config> a;
+  Operand<Config> b;
+  Matrix<Config::Result> part;
+
+  __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
+
+  struct Tile {
+    i64 number;
+    TileOrigin origin;
+  };
+
+  __device__ i64 count() const { return shape.tiles(); }
+  __device__ Tile at(i64 number) const { return {number, shape.origin(number)}; }
+  __device__ TileProduct<Operand<Config>> product(const Tile& tile) const { return {a, b, tile.origin}; }
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const { return {part, tile.origin}; }
+  __device__ void tell(const Tile& tile) const {
+    signal_release(launch, shape.flag(tile.number), shape.step(tile.number), launch.context.rank);
   }
-}
+};
 
 template <i32 width>
 __device__ __forceinline__ void push_tile(const Context& context, const Matrix<Config::Result>& part,
@@ -96,12 +106,16 @@ __device__ __forceinline__ void push_tiles(Launch<Config>& launch, const Shape& 
 
 // The last blocks push what the others have multiplied.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, i64 m, i64 n, i64 k) {
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
   const Matrix<Config::Result> part = shape.part(output, context.rank);
   if (block_index() < compute_blocks) {
-    multiply_tiles(launch, shape, a, b, part);
+    Tiles tiles(launch, shape);
+    tiles.a = operand<Config>(maps.a, dense(a, shape.rows(), k));
+    tiles.b = operand<Config>(maps.b, dense(b, k, shape.columns()));
+    tiles.part = part;
+    multiply_tiles<Config>(tiles, block_index(), compute_blocks);
   } else {
     push_tiles(launch, shape, part);
   }
@@ -110,7 +124,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     classifier_workgroup_specialized_bf16_w4_m64_n2000_k512(Context context, const bf16* a, const bf16* b,
                                                             bf16* output) {
-  kernel(context, a, b, output, /*m=*/64, /*n=*/2000, /*k=*/512);
+  kernel(context, a, b, output, {}, /*m=*/64, /*n=*/2000, /*k=*/512);
 }
 
 }  // namespace irisgen_kernels::classifier_workgroup_specialized_bf16_w4_m64_n2000_k512

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_50de200149bae6c2 {
+inline namespace builds_2b11f2329bea318b {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_50de200149bae6c2
+}  // namespace builds_2b11f2329bea318b
 }  // namespace irisgen_kernels

@@ -3,7 +3,7 @@
 // matmul (tiled) of f16, 2 ranks, m = 100, n = 65, k dynamic, for sm_90a
 // spec sha256 6a939bac6d9b773c61cd687a612613f3dc1840da782d9f16aafd0efd500f7401
 
-#include <iris/device/tile.hpp>
+#include <iris/device/main_loop.hpp>
 
 namespace irisgen_kernels::product_tiled_f16_w2_m100_n65_dynamic_k {
 
@@ -14,6 +14,8 @@ struct Config {
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
+  static constexpr i32 tile_band = 16;  // tiles from top to bottom
+  using MainLoop = FusedMultiplyAdd;
   static constexpr i32 vector = 8;  // elements in one access
   static constexpr i32 blocks = 264;
   static constexpr i32 min_blocks_per_sm = 1;
@@ -22,21 +24,30 @@ struct Config {
   using Accumulate = f32;
 };
 
+struct Tiles : TileSequence {
+  Operand<Config> a;
+  Operand<Config> b;
+  Matrix<Config::Result> output;
+
+  __device__ i64 count() const { return tiles_of<Config>(output.rows, output.columns); }
+  __device__ TileOrigin at(i64 number) const { return tile_at<Config>(number, output.rows, output.columns); }
+  __device__ TileProduct<Operand<Config>> product(const TileOrigin& tile) const { return {a, b, tile}; }
+  __device__ TilePlace<Config::Result> place(const TileOrigin& tile) const { return {output, tile}; }
+};
+
 // Each rank multiplies alone; its blocks take the tiles of the output in turn.
 __device__ __forceinline__ void kernel(const Context&, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, i64 m, i64 n, i64 k) {
-  const i64 columns = divide_up(n, Config::tile_n);
-  const i64 tiles = divide_up(m, Config::tile_m) * columns;
-  for (i64 tile = block_index(); tile < tiles; tile += Config::blocks) {
-    const TileOrigin origin = {tile / columns * Config::tile_m, tile % columns * Config::tile_n};
-    const auto sums = multiply_tile<Config>(dense(a, m, k), dense(b, k, n), origin);
-    store_tile<Config>(dense(output, m, n), origin, sums);
-  }
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+  Tiles tiles;
+  tiles.a = operand<Config>(maps.a, dense(a, m, k));
+  tiles.b = operand<Config>(maps.b, dense(b, k, n));
+  tiles.output = dense(output, m, n);
+  multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     product_tiled_f16_w2_m100_n65_dynamic_k(Context context, const f16* a, const f16* b, f16* output, i64 k) {
-  kernel(context, a, b, output, /*m=*/100, /*n=*/65, k);
+  kernel(context, a, b, output, {}, /*m=*/100, /*n=*/65, k);
 }
 
 }  // namespace irisgen_kernels::product_tiled_f16_w2_m100_n65_dynamic_k

@@ -28,10 +28,13 @@ class Launch {
   /// The number of this block's next barrier.
   __device__ __forceinline__ u32 count_barrier() { return barriers_++; }
 
-  /// This launch's ping-pong buffer of the workspace, symmetric; the launches before and after it use the other one.
+  /// Which of the workspace's two ping-pong buffers is this launch's; the launches before and after it use the other.
+  __device__ __forceinline__ i32 buffer() const { return static_cast<i32>(number_ & 1); }
+
+  /// This launch's ping-pong buffer of the workspace, symmetric.
   template <typename T>
   __device__ __forceinline__ T* workspace() const {
-    return reinterpret_cast<T*>(context.workspace + (number_ & 1) * (context.workspace_bytes / 2));
+    return reinterpret_cast<T*>(context.workspace + buffer() * (context.workspace_bytes / 2));
   }
 
   const Context& context;

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <iris/device/mma.hpp>
 #include <iris/device/partition.hpp>
 #include <iris/device/rma.hpp>
 
-/// Tiles of matrices: from memory through shared memory to a Fragment, and back to memory of any rank.
+/// Matrices in the memory of any rank, and their tiles.
 namespace iris::device {
 
 /// Row-major, rows `stride` elements apart. The data is aligned to 16 bytes where columns and stride are multiples of
@@ -31,6 +30,25 @@ struct TileOrigin {
   i64 row;
   i64 column;
 };
+
+/// Into how many tiles of Config's size a matrix is cut.
+template <typename Config>
+__device__ __forceinline__ i64 tiles_of(i64 rows, i64 columns) {
+  return divide_up(rows, Config::tile_m) * divide_up(columns, Config::tile_n);
+}
+
+/// The tile number `index` of a matrix of rows × columns, cut into tiles of Config's size. Tiles are numbered down
+/// the columns of bands that are tile_band tiles high, so that those under way at one time share operands in the cache.
+template <typename Config>
+__device__ __forceinline__ TileOrigin tile_at(i64 index, i64 rows, i64 columns) {
+  const i64 tiles_across = divide_up(columns, Config::tile_n);
+  const i64 tiles_down = divide_up(rows, Config::tile_m);
+  const i64 band = index / (Config::tile_band * tiles_across);
+  const i64 within = index - band * Config::tile_band * tiles_across;
+  const i64 left = tiles_down - band * Config::tile_band;
+  const i64 height = left < Config::tile_band ? left : Config::tile_band;
+  return {(band * Config::tile_band + within % height) * Config::tile_m, within / height * Config::tile_n};
+}
 
 /// The block calls put(row, column, value) for each element of the rows × columns tile at `origin`, coordinates within
 /// the tile, value zero outside the matrix. `width` elements are loaded in one access; the matrix
@@ -70,58 +88,6 @@ __device__ __forceinline__ void load_tile_to_shared(const Matrix<const T>& matri
     visit_tile<Config, rows, columns, Config::vector>(matrix, origin, put);
   } else {
     visit_tile<Config, rows, columns, 1>(matrix, origin, put);
-  }
-}
-
-/// The tile_m × tile_n tile at `origin` of the product a·b, computed by the whole block. Zeros where k is 0.
-template <typename Config, typename T>
-__device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>& a, const Matrix<const T>& b,
-                                                          const TileOrigin& origin) {
-  using Value = typename Operands<Config>::Value;
-  Operands<Config>& operands = shared<Operands<Config>>();
-  Fragment<Config> sums = {};
-  for (i64 depth = 0; depth < a.columns; depth += Config::tile_k) {
-    sync_block();  // the slice before has been used up
-    load_tile_to_shared<Config, Config::tile_m, Config::tile_k>(
-        a, {origin.row, depth}, [&](int row, int k, T value) { operands.a[k][row] = convert<Value>(value); });
-    load_tile_to_shared<Config, Config::tile_k, Config::tile_n>(
-        b, {depth, origin.column}, [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
-    sync_block();
-    multiply_accumulate(sums, operands);
-  }
-  return sums;
-}
-
-/// Writes what lies inside the matrix, rounded once to T; `width` elements in one access, which divides the fragment's
-/// columns and which the matrix takes.
-template <int width, typename Config, typename T>
-__device__ __forceinline__ void write_fragment(const Matrix<T>& matrix, const TileOrigin& origin,
-                                               const Fragment<Config>& sums) {
-#pragma unroll
-  for (int i = 0; i < Fragment<Config>::rows; ++i) {
-    const i64 row = origin.row + Fragment<Config>::first_row() + i;
-#pragma unroll
-    for (int j = 0; j < Fragment<Config>::columns; j += width) {
-      const i64 column = origin.column + Fragment<Config>::first_column() + j;
-      Pack<T, width> pack;
-#pragma unroll
-      for (int lane = 0; lane < width; ++lane) pack[lane] = convert<T>(sums.values[i][j + lane]);
-      if (row < matrix.rows && column < matrix.columns) store_pack(matrix.data + row * matrix.stride + column, pack);
-    }
-  }
-}
-
-/// The tile at `origin` of a matrix of any rank becomes `sums`, each rounded once. Accesses of up to 16 bytes where the
-/// matrix takes them.
-template <typename Config, typename T>
-__device__ __forceinline__ void store_tile(const Matrix<T>& matrix, const TileOrigin& origin,
-                                           const Fragment<Config>& sums) {
-  constexpr int most = 16 / sizeof(T);
-  constexpr int width = Fragment<Config>::columns < most ? Fragment<Config>::columns : most;
-  if (matrix.takes_packs(width)) {
-    write_fragment<width>(matrix, origin, sums);
-  } else {
-    write_fragment<1>(matrix, origin, sums);
   }
 }
 

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <iris/device/main_loop/tiles.hpp>
+
+/// The main loop in plain fused multiply-adds: any type, any size, every platform.
+///
+/// Config names threads, vector, tile_m, tile_n, tile_k, Element, Result and Accumulate. A slice of both operands lies
+/// in shared memory; each thread holds a rectangle of the tile's sums in registers, threads·rows·columns =
+/// tile_m·tile_n.
+namespace iris::device {
+
+/// The largest power of two whose square is at most `elements`.
+__device__ constexpr int side_of_square_in(int elements) {
+  int side = 1;
+  while (4 * side * side <= elements) side *= 2;
+  return side;
+}
+
+/// One thread's rectangle of the tile's sums.
+template <typename Config>
+struct Fragment {
+  static constexpr int columns = side_of_square_in(Config::tile_m * Config::tile_n / Config::threads);
+  static constexpr int rows = Config::tile_m * Config::tile_n / Config::threads / columns;
+  static constexpr int threads_per_row = Config::tile_n / columns;
+  static_assert(rows * columns * Config::threads == Config::tile_m * Config::tile_n && Config::tile_n % columns == 0 &&
+                    Config::tile_m % rows == 0,
+                "the tile cannot be distributed to the threads in equal rectangles");
+
+  typename Config::Accumulate values[rows][columns];
+
+  /// Where the calling thread's rectangle begins in the tile.
+  __device__ __forceinline__ static int first_row() { return thread_index() / threads_per_row * rows; }
+  __device__ __forceinline__ static int first_column() { return thread_index() % threads_per_row * columns; }
+};
+
+/// A slice of both operands in shared memory, tile_k deep, converted to the type that is multiplied.
+template <typename Config>
+struct Operands {
+  using Value = typename Config::Accumulate;
+  static constexpr int padding = 16 / sizeof(Value);  // spreads the transposing writes over the banks
+
+  Value a[Config::tile_k][Config::tile_m + padding];  // [k][row]
+  Value b[Config::tile_k][Config::tile_n + padding];  // [k][column]
+};
+
+/// sums += a·b over the slice's depth. The caller has synchronised the block since the operands were written.
+template <typename Config>
+__device__ __forceinline__ void multiply_accumulate(Fragment<Config>& sums, const Operands<Config>& operands) {
+  using Value = typename Operands<Config>::Value;
+  constexpr int rows = Fragment<Config>::rows;
+  constexpr int columns = Fragment<Config>::columns;
+  const int first_row = Fragment<Config>::first_row();
+  const int first_column = Fragment<Config>::first_column();
+#pragma unroll 4
+  for (int depth = 0; depth < Config::tile_k; ++depth) {
+    Value a[rows];
+    Value b[columns];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) a[i] = operands.a[depth][first_row + i];
+#pragma unroll
+    for (int j = 0; j < columns; ++j) b[j] = operands.b[depth][first_column + j];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) sums.values[i][j] = multiply_add(a[i], b[j], sums.values[i][j]);
+    }
+  }
+}
+
+/// The tile_m × tile_n tile at `origin` of the product a·b, computed by the whole block. Zeros where k is 0.
+template <typename Config, typename T>
+__device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>& a, const Matrix<const T>& b,
+                                                          const TileOrigin& origin) {
+  using Value = typename Operands<Config>::Value;
+  Operands<Config>& operands = shared<Operands<Config>>();
+  Fragment<Config> sums = {};
+  for (i64 depth = 0; depth < a.columns; depth += Config::tile_k) {
+    sync_block();  // the slice before has been used up
+    load_tile_to_shared<Config, Config::tile_m, Config::tile_k>(
+        a, {origin.row, depth}, [&](int row, int k, T value) { operands.a[k][row] = convert<Value>(value); });
+    load_tile_to_shared<Config, Config::tile_k, Config::tile_n>(
+        b, {depth, origin.column}, [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
+    sync_block();
+    multiply_accumulate(sums, operands);
+  }
+  return sums;
+}
+
+/// Writes what lies inside the matrix, rounded once to T; `width` elements in one access, which divides the fragment's
+/// columns and which the matrix takes.
+template <int width, typename Config, typename T>
+__device__ __forceinline__ void write_fragment(const Matrix<T>& matrix, const TileOrigin& origin,
+                                               const Fragment<Config>& sums) {
+#pragma unroll
+  for (int i = 0; i < Fragment<Config>::rows; ++i) {
+    const i64 row = origin.row + Fragment<Config>::first_row() + i;
+#pragma unroll
+    for (int j = 0; j < Fragment<Config>::columns; j += width) {
+      const i64 column = origin.column + Fragment<Config>::first_column() + j;
+      Pack<T, width> pack;
+#pragma unroll
+      for (int lane = 0; lane < width; ++lane) pack[lane] = convert<T>(sums.values[i][j + lane]);
+      if (row < matrix.rows && column < matrix.columns) store_pack(matrix.data + row * matrix.stride + column, pack);
+    }
+  }
+}
+
+/// The tile at `origin` of a matrix of any rank becomes `sums`, each rounded once. Accesses of up to 16 bytes where the
+/// matrix takes them.
+template <typename Config, typename T>
+__device__ __forceinline__ void store_tile(const Matrix<T>& matrix, const TileOrigin& origin,
+                                           const Fragment<Config>& sums) {
+  constexpr int most = 16 / sizeof(T);
+  constexpr int width = Fragment<Config>::columns < most ? Fragment<Config>::columns : most;
+  if (matrix.takes_packs(width)) {
+    write_fragment<width>(matrix, origin, sums);
+  } else {
+    write_fragment<1>(matrix, origin, sums);
+  }
+}
+
+struct FusedMultiplyAdd {
+  /// What the host prepares for an operand: nothing.
+  struct Map {};
+
+  template <typename Config>
+  struct Operand {
+    Matrix<const typename Config::Element> matrix;
+
+    /// The rows from `row` on, `count` of them.
+    __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
+      return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}};
+    }
+    /// Number `index` of several such matrices that lie `elements` apart.
+    __device__ __forceinline__ Operand slot(i64 index, i64 elements) const {
+      return {{matrix.data + index * elements, matrix.rows, matrix.columns, matrix.stride}};
+    }
+  };
+
+  template <typename Config>
+  __device__ __forceinline__ static Operand<Config> operand(Map, const Matrix<const typename Config::Element>& matrix) {
+    return {matrix};
+  }
+  template <typename Config>
+  __device__ __forceinline__ static Operand<Config> operand(Map, const Launch<Config>&,
+                                                            const Matrix<const typename Config::Element>& matrix) {
+    return {matrix};
+  }
+
+  template <typename Config, typename Tiles>
+  __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
+    for (i64 number = first; number < tiles.count(); number += stride) {
+      const auto tile = tiles.at(number);
+      if (!tiles.has(tile)) continue;
+      if (!sync_block_and(thread_index() != 0 || tiles.wait(tile))) return false;
+      const auto product = tiles.product(tile);
+      const auto sums = multiply_tile<Config>(product.a.matrix, product.b.matrix, product.origin);
+      const auto place = tiles.place(tile);
+      store_tile<Config>(place.matrix, place.origin, sums);
+      sync_block_after_stores();
+      if (thread_index() == 0) tiles.tell(tile);
+    }
+    return true;
+  }
+};
+
+}  // namespace iris::device

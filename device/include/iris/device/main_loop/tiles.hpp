@@ -1,0 +1,50 @@
+#pragma once
+
+#include <iris/device/launch.hpp>
+#include <iris/device/tile.hpp>
+
+/// What a template tells a main loop.
+namespace iris::device {
+
+/// A tile of the product a·b: where its rows begin in a, and its columns in b.
+template <typename Operand>
+struct TileProduct {
+  Operand a;
+  Operand b;
+  TileOrigin origin;
+};
+
+/// Where a finished tile goes: to a matrix of any rank, of which it may stick out.
+template <typename T>
+struct TilePlace {
+  Matrix<T> matrix;
+  TileOrigin origin;
+};
+
+/// A sequence of tiles that blocks multiply. A template derives its own, with
+///
+///     i64 count() const                                        how many there are
+///     Tile at(i64 number) const                                what it needs to know of one, numbered from 0
+///     TileProduct<Operand<Config>> product(const Tile&) const  what is multiplied
+///     TilePlace<T> place(const Tile&) const                    where the result goes, rounded once to T
+///
+/// and what it needs of the functions below, in the place of these. Threads that do other things ask at the same time,
+/// so that no answer depends on another.
+struct TileSequence {
+  /// Whether the tile is there, rather than a number that is left out.
+  template <typename Tile>
+  __device__ __forceinline__ bool has(const Tile&) const {
+    return true;
+  }
+  /// Called by one thread before anything of the tile's operands is read. False, with the fault recorded, if they did
+  /// not come in time: the block gives up.
+  template <typename Tile>
+  __device__ __forceinline__ bool wait(const Tile&) const {
+    return true;
+  }
+  /// Called by one thread, whose release publishes the stored tile.
+  template <typename Tile>
+  __device__ __forceinline__ void tell(const Tile&) const {}
+};
+
+}  // namespace iris::device
