@@ -93,6 +93,8 @@ class Inliner {
     switch (loop) {
       case MainLoop::fma:
         return "iris/device/main_loop/fma.hpp";
+      case MainLoop::wgmma:
+        return "iris/device/main_loop/wgmma.hpp";
     }
     return "";
   }
@@ -155,6 +157,14 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
+/// The template's OperandMaps.
+std::string map_values(const KernelPlan& kernel) {
+  std::vector<std::string> values;
+  values.reserve(kernel.maps.size());
+  for (const iris::MatrixMap& map : kernel.maps) values.push_back("." + map.buffer + " = &" + map.buffer + "_map");
+  return "{" + join(values) + "}";
+}
+
 /// The entry: what a launch passes, handed on with the static extents.
 std::string entry(const KernelPlan& kernel, Platform platform) {
   std::vector<std::string> parameters = {"Context context"};
@@ -164,10 +174,13 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
     parameters.push_back(access + std::string(to_string(argument.dtype)) + "* " + argument.name);
     values.push_back(argument.name);
   }
-  if (kernel.main_loop()) values.emplace_back("{}");
+  if (kernel.main_loop()) values.push_back(map_values(kernel));
   for (const auto& [name, extent] : kernel.problem.extents) {
     if (extent.dynamic) parameters.push_back("i64 " + name);
     values.push_back(extent.dynamic ? name : "/*" + name + "=*/" + std::to_string(extent.value));
+  }
+  for (const iris::MatrixMap& map : kernel.maps) {
+    parameters.push_back("const __grid_constant__ TensorMap " + map.buffer + "_map");
   }
   return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
          ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +

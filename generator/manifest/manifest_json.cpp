@@ -24,12 +24,20 @@ Json json_of(const Extent& extent) {
   return extent.dynamic ? Json("dynamic") : Json(extent.value);
 }
 
+Json json_of(const Dimension& dimension) {
+  return {{"extent", dimension.extent}, {"factor", dimension.factor}, {"divisor", dimension.divisor}};
+}
+
 Json json_of(const std::vector<Dimension>& shape) {
   Json dimensions = Json::array();
-  for (const Dimension& dimension : shape) {
-    dimensions.push_back({{"extent", dimension.extent}, {"factor", dimension.factor}, {"divisor", dimension.divisor}});
-  }
+  for (const Dimension& dimension : shape) dimensions.push_back(json_of(dimension));
   return dimensions;
+}
+
+Json json_of(const MatrixMap& map) {
+  return {{"buffer", map.buffer},      {"dtype", to_string(map.dtype)},
+          {"rows", json_of(map.rows)}, {"columns", json_of(map.columns)},
+          {"box_rows", map.box_rows},  {"box_columns", map.box_columns}};
 }
 
 Json json_of(const Problem& problem) {
@@ -72,10 +80,19 @@ Json json_of(const KernelEntry& kernel) {
 
 constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
 
+Json json_of(const LaunchStep& launch) {
+  Json maps = Json::array();
+  for (const MatrixMap& map : launch.maps) maps.push_back(json_of(map));
+  return {{"kernel", launch.kernel},
+          {"buffers", launch.buffers},
+          {"extents", json_of(launch.extents)},
+          {"maps", std::move(maps)}};
+}
+
 Json json_of(const Step& step) {
   Json json = {{"stream", step.stream}};
   if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
-    json["launch"] = {{"kernel", launch->kernel}, {"buffers", launch->buffers}, {"extents", json_of(launch->extents)}};
+    json["launch"] = json_of(*launch);
   } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
     json["copy"] = {{"from", copy->from},
                     {"from_block", block_names.at(static_cast<std::size_t>(copy->from_block))},
@@ -240,12 +257,26 @@ class Reader {
     return json.get<std::string>();
   }
 
+  MatrixMap parse_map(const Json& json) const {
+    constexpr int largest_box = 256;
+    const Members members(json, "a map", {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns"});
+    const Json& buffer = members.at("buffer");
+    return {
+        .buffer = buffer == workspace_name ? std::string(workspace_name) : parse_buffer_name(members, "buffer", buffer),
+        .dtype = members.dtype("dtype"),
+        .rows = parse_dimension(members.at("rows")),
+        .columns = parse_dimension(members.at("columns")),
+        .box_rows = members.number("box_rows", 1, largest_box),
+        .box_columns = members.number("box_columns", 1, largest_box)};
+  }
+
   LaunchStep parse_launch(const Json& json) const {
-    const Members members(json, "a launch", {"kernel", "buffers", "extents"});
+    const Members members(json, "a launch", {"kernel", "buffers", "extents", "maps"});
     LaunchStep launch{.kernel = members.number("kernel", 0, kernels_ - 1)};
     launch.buffers = parse_all<std::string>(
         members, "buffers", [&](const Json& each) { return parse_buffer_name(members, "buffers", each); });
     launch.extents = parse_shape(members, "extents");
+    launch.maps = parse_all<MatrixMap>(members, "maps", [this](const Json& each) { return parse_map(each); });
     return launch;
   }
 

@@ -73,7 +73,7 @@ std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& probl
 
 /// Microseconds of a launch of a static problem.
 double time_of(const Candidate& candidate, const Problem& problem, const Target& target) {
-  return predict(target, problem.world, candidate.variant->cost(problem, candidate.draft)).time_us;
+  return predict(target, problem.world, candidate.variant->cost(problem, target, candidate.draft)).time_us;
 }
 
 /// Where sizes are not known: every dynamic extent so long.
@@ -289,7 +289,7 @@ Prediction prediction_of(const Chosen& chosen, const std::vector<Candidate>& can
   }
   const auto taken = std::ranges::find_if(
       candidates, [&](const Candidate& candidate) { return candidate.variant->name == chosen.variant; });
-  prediction = predict(target, problem.world, taken->variant->cost(problem, chosen.draft));
+  prediction = predict(target, problem.world, taken->variant->cost(problem, target, chosen.draft));
   if (target.predicts) return prediction;
   return {.link_bytes = prediction.link_bytes,
           .floor_us = 0,

@@ -76,6 +76,11 @@ void Composition::add(const PartRequest& part) {
       launch->kernel += kernels_before;
       for (std::string& buffer : launch->buffers) buffer = mapped(part.buffers, buffer);
       launch->extents = translate(std::move(launch->extents), part.extents);
+      for (iris::MatrixMap& map : launch->maps) {
+        if (map.buffer != iris::workspace_name) map.buffer = mapped(part.buffers, map.buffer);
+        map.rows = translate(map.rows, part.extents);
+        map.columns = translate(map.columns, part.extents);
+      }
     } else if (auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
       copy->from = mapped(part.buffers, copy->from);
       copy->to = mapped(part.buffers, copy->to);
@@ -101,13 +106,13 @@ void Composition::require(const std::string& buffer, const Argument& argument) {
   whole->symmetric = whole->symmetric || argument.symmetric;
 }
 
-std::vector<Work> cost_of_parts(const Problem& problem, const Draft& draft) {
+std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft) {
   const iris::Extents lengths = problem.static_extents();
   std::vector<Work> works;
   for (const Part& part : draft.parts) {
     iris::Extents given;
     for (const auto& [name, dimension] : part.extents) given.set(name, iris::length_of(dimension, lengths));
-    const std::vector<Work> own = part.variant->cost(part.problem.at(given), *part.draft);
+    const std::vector<Work> own = part.variant->cost(part.problem.at(given), target, *part.draft);
     works.insert(works.end(), own.begin(), own.end());
   }
   return works;

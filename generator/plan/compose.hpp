@@ -34,6 +34,6 @@ class Composition {
 };
 
 /// Variant::cost of an operation of parts.
-std::vector<Work> cost_of_parts(const Problem& problem, const Draft& draft);
+std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft);
 
 }  // namespace irisgen

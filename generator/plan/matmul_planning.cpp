@@ -25,7 +25,7 @@ constexpr int host_compute_blocks = 3;
 Tiles default_tiles(const Request& request) {
   if (!request.on_host()) return gpu_tiles;
   const Problem& problem = request.problem;
-  const bool large = problem.is_static() && weighted_flops(problem) > large_host_flops;
+  const bool large = problem.is_static() && matmul_flops(problem) > large_host_flops;
   return large ? large_host_tiles : small_host_tiles;
 }
 
@@ -74,6 +74,112 @@ int blocks_of_unit(const Request& request) {
   return request.problem.accumulate == Dtype::f64 ? request.target.f64_blocks_per_unit : blocks_per_unit;
 }
 
+std::int64_t resident_blocks(const Request& request, const KernelPlan& kernel) {
+  const int per_unit = kernel.main_loop() == MainLoop::wgmma ? 1 : blocks_of_unit(request);
+  return std::int64_t{per_unit} * request.target.compute_units;
+}
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
+/// Of all products together; nothing if an extent is dynamic.
+std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
+                                     std::int64_t tile_n) {
+  const auto rows = static_length(problem, products.rows);
+  const auto columns = static_length(problem, products.columns);
+  if (!rows || !columns || !problem.is_static()) return std::nullopt;
+  return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n);
+}
+
+// --- Matrix units of sm_90a: device/main_loop/wgmma.hpp.
+
+constexpr Tiles large_wgmma_tiles = {128, 256, 64, 384, 16};
+constexpr Tiles small_wgmma_tiles = {128, 128, 64, 384, 16};
+
+/// Why the main loop of matrix units cannot be taken; empty if it can.
+std::string obstacle_to_wgmma(const Request& request, const Products& products) {
+  const Problem& problem = request.problem;
+  if (request.target.matrix_tflops == 0) return "none here";
+  if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
+  if (problem.accumulate != Dtype::f32) return "sums are not in f32";
+  for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
+    const auto length = static_length(problem, columns);
+    if (!length) return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
+    if (*length == 0) return columns.extent + " is 0";
+    if (*length * iris::bytes_of(problem.dtype) % access_bytes != 0) {
+      return "rows of " + std::to_string(*length) + " elements are no multiple of 16 bytes";
+    }
+  }
+  const auto differs = [&](const char* key, std::initializer_list<std::int64_t> values) {
+    const auto wanted = request.wanted(key);
+    return wanted && std::ranges::find(values, *wanted) == values.end();
+  };
+  if (differs("threads", {large_wgmma_tiles.threads})) return "they take blocks of 384 threads";
+  if (differs("tile_m", {128})) return "they take a tile_m of 128";
+  if (differs("tile_n", {64, 128, 256})) return "they take a tile_n of 64, 128 or 256";
+  if (differs("tile_k", {64})) return "they take a tile_k of 64";
+  return "";
+}
+
+/// One block, one tile, k deep. Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256,
+/// and between a tile and the next some time is lost.
+double wgmma_tile_us(const Target& target, std::int64_t tile_n, double k) {
+  constexpr double share_of_narrow = 0.93;
+  constexpr double between_us = 1.0;
+  const double flops = 2.0 * 128 * static_cast<double>(tile_n) * k;
+  const double unit_tflops = target.matrix_tflops / target.compute_units * (tile_n == 256 ? 1 : share_of_narrow);
+  return flops / unit_tflops / 1e6 + between_us;
+}
+
+std::int64_t wgmma_turns(const Request& request, const Products& products, const Tiles& tiles) {
+  const std::int64_t blocks = request.target.compute_units -
+                              (products.moves_by_blocks ? request.wanted("comm_blocks").value_or(gpu_comm_blocks) : 0);
+  const auto count = tiles_of(request.problem, products, tiles.m, tiles.n);
+  return count ? divide_up(*count, std::max<std::int64_t>(1, blocks)) : 0;
+}
+
+/// The tile with which all turns take least time; the larger one where sizes are not known.
+Tiles wgmma_tiles(const Request& request, const Products& products) {
+  const auto time = [&](const Tiles& tiles) {
+    return static_cast<double>(wgmma_turns(request, products, tiles)) *
+           wgmma_tile_us(request.target, tiles.n, length(request.problem, "k"));
+  };
+  return time(small_wgmma_tiles) < time(large_wgmma_tiles) ? small_wgmma_tiles : large_wgmma_tiles;
+}
+
+std::string turns_text(const Request& request, const Products& products, const Tiles& tiles) {
+  const std::int64_t turns = wgmma_turns(request, products, tiles);
+  if (turns == 0) return "reuses most of what it loads";
+  return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
+}
+
+std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n) {
+  constexpr std::int64_t row_bytes = 128;
+  constexpr std::int64_t tile_m = 128;
+  constexpr std::int64_t barriers = 1024;
+  const std::int64_t finished = tile_m * (2 * tile_n + access_bytes);
+  return std::min<std::int64_t>(6, (target.shared_bytes - barriers - finished) / ((tile_m + tile_n) * row_bytes));
+}
+
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles) {
+  constexpr int panel_columns = 64;
+  std::vector<iris::MatrixMap> maps;
+  const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
+                       std::int64_t box_rows) {
+    maps.push_back({.buffer = std::string(buffer),
+                    .dtype = request.problem.dtype,
+                    .rows = rows,
+                    .columns = columns,
+                    .box_rows = static_cast<int>(box_rows),
+                    .box_columns = panel_columns});
+  };
+  add("a", products.a_rows, {"k"}, tiles.m);
+  add("b", {"k"}, products.columns, tiles.k);
+  if (products.gathered_rows) add(iris::workspace_name, *products.gathered_rows, {"k"}, tiles.m);
+  return maps;
+}
+
 }  // namespace
 
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report) {
@@ -91,19 +197,32 @@ void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) 
   check_divides(spec, problem, "m", report);
 }
 
-int choose_tiles(const Request& request, KernelPlan& kernel) {
-  const Tiles fallback = default_tiles(request);
-  const std::string reason = request.on_host() ? "few changes of fiber for the multiplications between them"
-                                               : "a square in registers for each thread, slices in shared memory";
+int choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
+  const std::string obstacle = obstacle_to_wgmma(request, products);
+  const bool wgmma = obstacle.empty();
+  const Tiles fallback = wgmma ? wgmma_tiles(request, products) : default_tiles(request);
+  const std::string reason = wgmma               ? turns_text(request, products, fallback)
+                             : request.on_host() ? "few changes of fiber for the multiplications between them"
+                                                 : "a square in registers for each thread, slices in shared memory";
+  kernel.constants.push_back({"MainLoop", wgmma ? MainLoop::wgmma : MainLoop::fma, "",
+                              wgmma                               ? "matrix units, fed by tensor copies"
+                              : request.target.matrix_tflops == 0 ? ""
+                                                                  : "no matrix units: " + obstacle});
   Tiles tiles{};
-  tiles.threads = decide(request, kernel, "threads", fallback.threads, "", "suits the tile");
+  tiles.threads = decide(request, kernel, "threads", fallback.threads, "",
+                         wgmma ? "a warpgroup that moves data, two that multiply" : "suits the tile");
   tiles.m = decide(request, kernel, "tile_m", fallback.m, "", reason);
   tiles.n = decide(request, kernel, "tile_n", fallback.n, "", reason);
-  tiles.k = decide(request, kernel, "tile_k", fallback.k, "", reason);
+  tiles.k = decide(request, kernel, "tile_k", fallback.k, "", wgmma ? "128 bytes, a row of shared memory" : reason);
   add_number(kernel, "tile_band", fallback.band, "tiles from top to bottom", "share operands in the cache");
-  check_fragment(request, tiles);
-  check_shared_memory(request, tiles);
-  kernel.constants.push_back({"MainLoop", MainLoop::fma, "", ""});
+  if (wgmma) {
+    add_number(kernel, "stages", wgmma_stages(request.target, tiles.n), "slices of both operands on their way",
+               "as many as shared memory holds beside a finished tile");
+    kernel.maps = wgmma_maps(request, products, tiles);
+  } else {
+    check_fragment(request, tiles);
+    check_shared_memory(request, tiles);
+  }
 
   const int vector = choose_vector(request, kernel, request.problem.dtype);
   const std::int64_t widest = std::max<std::int64_t>(vector, access_bytes / iris::bytes_of(request.problem.accumulate));
@@ -115,18 +234,9 @@ int choose_tiles(const Request& request, KernelPlan& kernel) {
   return vector;
 }
 
-std::optional<std::int64_t> tiles_of(const Request& request, const KernelPlan& kernel, const Dimension& rows,
-                                     const Dimension& columns) {
-  const auto m = static_length(request.problem, rows);
-  const auto n = static_length(request.problem, columns);
-  if (!m || !n || !request.problem.is_static()) return std::nullopt;
-  const auto cut = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
-  return cut(*m, kernel.number("tile_m")) * cut(*n, kernel.number("tile_n"));
-}
-
-void choose_matmul_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> tiles) {
-  const std::int64_t most =
-      request.on_host() ? host_compute_blocks : std::int64_t{blocks_of_unit(request)} * request.target.compute_units;
+void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products) {
+  const std::int64_t most = request.on_host() ? host_compute_blocks : resident_blocks(request, kernel);
+  const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
   std::string reason = request.on_host() ? "enough to interleave" : "as many as run side by side";
   if (tiles && *tiles < most) {
@@ -137,17 +247,17 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, std::optiona
   bound_grid(request, kernel);
 }
 
-void choose_roles(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> tiles,
-                  const std::string& role) {
+void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
   const std::int64_t comm_blocks = request.wanted("comm_blocks").value_or(host ? host_comm_blocks : gpu_comm_blocks);
-  const int per_unit = blocks_of_unit(request);
-  const std::int64_t most =
-      host ? comm_blocks + host_compute_blocks : std::int64_t{per_unit} * request.target.compute_units;
+  const std::int64_t most = host ? comm_blocks + host_compute_blocks : resident_blocks(request, kernel);
+  const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
-  std::string reason = host            ? "enough to interleave"
-                       : per_unit == 1 ? "one on each compute unit: sums in f64 take many registers"
-                                       : "two on each compute unit";
+  std::string reason = host ? "enough to interleave"
+                       : kernel.main_loop() == MainLoop::wgmma
+                           ? "one on each compute unit, whose shared memory it fills"
+                       : blocks_of_unit(request) == 1 ? "one on each compute unit: sums in f64 take many registers"
+                                                      : "two on each compute unit";
   if (tiles && comm_blocks + *tiles < most) {
     blocks = comm_blocks + std::max<std::int64_t>(1, *tiles);
     reason = "one for each of the " + std::to_string(*tiles) + " tiles, and those that " + role;
@@ -163,13 +273,24 @@ void choose_roles(const Request& request, KernelPlan& kernel, std::optional<std:
              limit + ", so that some are left to multiply");
 }
 
-double matmul_flops(const Problem& problem) {
-  return 2 * length(problem, "m") * length(problem, "n") * length(problem, "k");
+double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
+  const bool wgmma = kernel.main_loop() == MainLoop::wgmma;
+  const std::int64_t tile_n = kernel.number("tile_n");
+  const std::int64_t tiles = tiles_of(problem, products, kernel.number("tile_m"), tile_n).value();
+  const std::int64_t blocks = kernel.number("blocks") - (products.moves_by_blocks ? kernel.number("comm_blocks") : 0);
+  const std::int64_t turns = divide_up(tiles, blocks);
+  const double k = length(problem, "k");
+  if (wgmma) return static_cast<double>(turns) * wgmma_tile_us(target, tile_n, k);
+  const double tile_flops =
+      2.0 * static_cast<double>(kernel.number("tile_m") * tile_n) * k * (problem.accumulate == Dtype::f64 ? 2 : 1);
+  const double side_by_side = target.platform == Platform::host
+                                  ? static_cast<double>(kernel.number("blocks"))
+                                  : blocks_per_unit * static_cast<double>(target.compute_units);
+  return static_cast<double>(turns) * tile_flops * side_by_side / target.main_loop_tflops / 1e6;
 }
 
-double weighted_flops(const Problem& problem) {
-  constexpr double f64_weight = 2;
-  return matmul_flops(problem) * (problem.accumulate == Dtype::f64 ? f64_weight : 1);
+double matmul_flops(const Problem& problem) {
+  return 2 * length(problem, "m") * length(problem, "n") * length(problem, "k");
 }
 
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result) {

@@ -19,25 +19,33 @@ void check_divides(const KernelSpec& spec, const Problem& problem, const std::st
 /// m does.
 void check_rows(const KernelSpec& spec, const Problem& problem, Report& report);
 
-/// Decides `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and the target.
-/// Returns the vector.
-int choose_tiles(const Request& request, KernelPlan& kernel);
+/// What the main loop of a kernel multiplies: `count` times rows × columns, each of them cut into tiles of its own,
+/// over a depth of k.
+struct Products {
+  Dimension rows;
+  Dimension columns;
+  int count = 1;
+  Dimension a_rows;                             ///< of the argument `a`
+  std::optional<Dimension> gathered_rows = {};  ///< of the workspace, where it holds rows of A
+  bool moves_by_blocks = false;                 ///< some of the grid's blocks do not multiply
+};
 
-/// The tiles of a product of that many rows and columns; nothing if an extent is dynamic.
-std::optional<std::int64_t> tiles_of(const Request& request, const KernelPlan& kernel, const Dimension& rows,
-                                     const Dimension& columns);
+/// Decides the main loop, `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and
+/// the target. Returns the vector.
+int choose_tiles(const Request& request, KernelPlan& kernel, const Products& products);
 
-/// Decides `blocks` for a kernel that only multiplies, of so many tiles.
-void choose_matmul_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> tiles);
+/// Decides `blocks` for a kernel that only multiplies.
+void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products);
 
-/// Decides `comm_blocks` and `blocks` for a kernel of so many tiles on each rank. `role` completes "blocks that …".
-void choose_roles(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> tiles,
-                  const std::string& role);
+/// Decides `comm_blocks` and `blocks`. `role` completes "blocks that …".
+void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role);
 
 /// Of a static problem, on each rank: 2·m·n·k, over the ranks that share the work.
 double matmul_flops(const Problem& problem);
-/// The same, in operations as fast as f32's.
-double weighted_flops(const Problem& problem);
+
+/// Time that the blocks of a kernel take to multiply, of a static problem: in turns, the last of which may leave some
+/// without work.
+double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products);
 
 /// The whole's product of `a` (its buffer of m rows) and b, as a part.
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result);

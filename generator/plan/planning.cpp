@@ -36,6 +36,8 @@ std::string_view main_loop_name(MainLoop loop) {
   switch (loop) {
     case MainLoop::fma:
       return "FusedMultiplyAdd";
+    case MainLoop::wgmma:
+      return "WarpgroupMma";
   }
   return "";
 }
@@ -74,9 +76,8 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
                                                  : target.link_gbs;
     const double link_us = (work.link_bytes + work.fill_bytes) / link_gbs / 1e3;  // GB/s are bytes per nanosecond
     const double memory_us = work.memory_bytes / target.memory_gbs / 1e3;
-    const double compute_us = work.flops / target.main_loop_tflops / 1e6;
     const double arrived_us = work.arrived_bytes / target.memory_gbs / 1e3;
-    const double floor_us = std::max({link_us, memory_us, compute_us}) + arrived_us;
+    const double floor_us = std::max({link_us, memory_us, work.multiply_us}) + arrived_us;
     prediction.floor_us += floor_us;
     prediction.time_us += (work.by_copy_engine ? target.copy_us : target.launch_us) +
                           (world > 1 ? work.signals * target.signal_us : 0) + floor_us;
@@ -276,6 +277,7 @@ iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::stri
   for (const std::string& name : draft.kernels.at(static_cast<std::size_t>(kernel)).problem.dynamic_extents()) {
     launch.extents.push_back({name});
   }
+  launch.maps = draft.kernels.at(static_cast<std::size_t>(kernel)).maps;
   return launch;
 }
 

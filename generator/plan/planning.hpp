@@ -59,7 +59,7 @@ struct Work {
   double fill_bytes = 0;       ///< that others send, one after another, before a pipeline is full
   double memory_bytes = 0;     ///< read from and written to the rank's own memory meanwhile
   double arrived_bytes = 0;    ///< read from its own memory once all has come over the links
-  double flops = 0;            ///< in f32; f64 operations count twice
+  double multiply_us = 0;      ///< see matmul_planning.hpp
   int signals = 0;             ///< one after another; a world of one rank sends none
   bool by_copy_engine = false;
 };

@@ -156,6 +156,7 @@ void multiply_into(Product& product, Dtype dtype, const double* a, const Values&
     std::ranges::fill(sums, 0.0);
     double* const totals = product.sums.data() + i * columns;
     double* const partials = product.partials.data() + i * columns;
+    double* const magnitudes = product.magnitudes.data() + i * columns;
     for (std::int64_t depth = 0; depth < k; ++depth) {
       const double factor = a[i * k + depth];
       const double* const row = b.data() + depth * columns;
@@ -167,6 +168,7 @@ void multiply_into(Product& product, Dtype dtype, const double* a, const Values&
     for (std::int64_t j = 0; j < columns; ++j) {
       totals[j] += sums[j];
       partials[j] += std::abs(totals[j]);
+      magnitudes[j] += std::abs(sums[j]);
     }
   }
 }
@@ -179,6 +181,22 @@ Expectation expect_product(const Product& product, const Problem& problem) {
   Expectation expectation;
   for (std::size_t i = 0; i < product.sums.size(); ++i) {
     expect(expectation, problem.result, product.sums[i], product_error(product, i, problem.accumulate));
+  }
+  return expectation;
+}
+
+Expectation expect_sum_of_products(const Product& product, const Problem& problem) {
+  if (problem.result == problem.accumulate) return expect_product(product, problem);
+  const FloatFormat format = format_of(problem.result);
+  Expectation expectation;
+  for (std::size_t i = 0; i < product.sums.size(); ++i) {
+    const double magnitude = product.magnitudes[i];
+    const double error = product_error(product, i, problem.accumulate);
+    const double roundings =
+        std::ldexp(magnitude + error, -format.precision) + static_cast<double>(problem.world) * format.smallest / 2;
+    const bool may_overflow = magnitude + error >= format.largest;  // one of the products
+    expect(expectation, problem.result, product.sums[i],
+           may_overflow ? std::numeric_limits<double>::infinity() : error + roundings);
   }
   return expectation;
 }

@@ -23,12 +23,16 @@ Expectation reduce_over_ranks(const Problem& problem, const std::vector<std::vec
 /// Values that a kernel only moves.
 Expectation exactly(Values values);
 
-/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there.
+/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there, and
+/// Σ|product|.
 struct Product {
   explicit Product(std::int64_t elements)
-      : sums(static_cast<std::size_t>(elements)), partials(static_cast<std::size_t>(elements)) {}
+      : sums(static_cast<std::size_t>(elements)),
+        partials(static_cast<std::size_t>(elements)),
+        magnitudes(static_cast<std::size_t>(elements)) {}
   Values sums;
   Values partials;
+  Values magnitudes;
 };
 
 /// sums += a(rows,k)·b(k,columns), each product summed over k by itself; row-major, i32 modulo 2^32.
@@ -42,5 +46,7 @@ double product_error(const Product& product, std::size_t element, Dtype accumula
 
 /// A product that is summed in the problem's accumulator and rounded once, to its result.
 Expectation expect_product(const Product& product, const Problem& problem);
+/// Products that are each rounded to the problem's result, then summed in its accumulator and rounded once more.
+Expectation expect_sum_of_products(const Product& product, const Problem& problem);
 
 }  // namespace irisgen

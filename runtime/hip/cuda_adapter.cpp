@@ -107,6 +107,15 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
   return error == success && driver().cuFuncLoad ? driver().cuFuncLoad(*function) : error;
 }
 
+/// Out of bounds reads zeros.
+Error encode_tensor_map(void* map, const void* data, const unsigned long long (&lengths)[3],
+                        const unsigned long long (&strides)[2], const unsigned (&box)[3]) {
+  constexpr unsigned steps[3] = {1, 1, 1};
+  return driver().cuTensorMapEncodeTiled(map, cuda::tensor_map_uint16, 3, const_cast<void*>(data), lengths, strides,
+                                         box, steps, 0, cuda::tensor_map_swizzle_128b,
+                                         cuda::tensor_map_l2_promotion_256b, 0);
+}
+
 const char* error_name(Error error) {
   const char* name = nullptr;
   return driver().cuGetErrorName(error, &name) == success && name ? name : "unknown error";
@@ -184,6 +193,7 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve_optional(driver.cuFuncLoad, "cuFuncLoad");
   library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
+  library.resolve_optional(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   library.resolve(driver.cuGetErrorName, "cuGetErrorName");
   library.resolve(driver.cuGetErrorString, "cuGetErrorString");
 }
@@ -227,6 +237,7 @@ LoadedApi load_cuda(const std::string& path) {
     api.description = "CUDA " + cuda_version(now.driver) + " (" + library.name() + ")";
     api.devices = devices;
     api.architecture = architecture_from_capability;
+    if (now.driver.cuTensorMapEncodeTiled) api.encode_tensor_map = encode_tensor_map;  // since CUDA 12
   });
 }
 

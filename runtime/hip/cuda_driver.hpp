@@ -17,6 +17,11 @@ inline constexpr int attribute_multiprocessor_count = 16;
 inline constexpr int attribute_compute_capability_major = 75;
 inline constexpr int attribute_compute_capability_minor = 76;
 
+/// Of CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion; elsewhere 0 is the usual choice.
+inline constexpr int tensor_map_uint16 = 1;
+inline constexpr int tensor_map_swizzle_128b = 3;
+inline constexpr int tensor_map_l2_promotion_256b = 3;
+
 /// A CUdevice is the device's ordinal. CUcontext, CUstream, CUevent, CUmodule, CUfunction are all `void*` here. Members
 /// are named as the driver names its functions; cuda_adapter.cpp gives the versioned symbols that it resolves.
 struct Driver {
@@ -57,6 +62,10 @@ struct Driver {
   Result (*cuLaunchKernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
                            void** extra);
+
+  Result (*cuTensorMapEncodeTiled)(void* map, int type, unsigned rank, void* address, const unsigned long long* lengths,
+                                   const unsigned long long* strides, const unsigned* box, const unsigned* steps,
+                                   int interleave, int swizzle, int l2_promotion, int out_of_bounds);
 
   Result (*cuGetErrorName)(Result error, const char** name);
   Result (*cuGetErrorString)(Result error, const char** text);

@@ -170,6 +170,23 @@ void HipDevice::launch(const Function& function, const LaunchConfig& config, std
                     std::to_string(config.threads) + " threads");
 }
 
+device::TensorMap HipDevice::tensor_map(const MatrixLayout& layout) {
+  if (caller_.api->encode_tensor_map == nullptr) return Device::tensor_map(layout);
+  const auto row_bytes = static_cast<unsigned long long>(layout.columns * layout.element_bytes);
+  const auto rows = static_cast<unsigned long long>(layout.rows);
+  device::TensorMap map{};
+  caller_.check(
+      caller_.api->encode_tensor_map(
+          &map, layout.data,
+          {static_cast<unsigned long long>(layout.columns), rows, static_cast<unsigned long long>(layout.count)},
+          {row_bytes, layout.count > 1 ? static_cast<unsigned long long>(layout.bytes_between) : rows * row_bytes},
+          {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows), 1}),
+      "cuTensorMapEncodeTiled",
+      std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " elements of " +
+          byte_count(static_cast<std::size_t>(layout.element_bytes)));
+  return map;
+}
+
 void HipDevice::synchronize(Stream stream) {
   caller_.check(call().hipStreamSynchronize(or_default(stream)), "hipStreamSynchronize");
 }

@@ -21,8 +21,17 @@ class LoadedKernel {
   /// Tells it where the operation's memory lies, which all ranks have at the same offset of their heaps.
   void place(char* base, const KernelLayout& layout, device::Fault* fault);
 
-  /// `buffers` and `extents` are what the entry takes after the Context, in its order.
-  void launch(std::span<void* const> buffers, std::span<const std::int64_t> extents, Stream stream) const;
+  /// What the entry takes after the Context, in its order.
+  struct Arguments {
+    std::span<void* const> buffers;
+    std::span<const std::int64_t> extents;
+    std::span<const device::TensorMap> maps;
+  };
+  void launch(const Arguments& arguments, Stream stream) const;
+
+  /// Both ping-pong buffers of the workspace; how far the second lies behind the first.
+  const char* workspace() const { return device_context_.workspace; }
+  std::int64_t buffer_bytes() const { return static_cast<std::int64_t>(device_context_.workspace_bytes / 2); }
 
  private:
   Context::State& context_;

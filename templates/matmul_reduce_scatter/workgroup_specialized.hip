@@ -13,7 +13,7 @@ struct Shape {
   i64 n;
   i64 k;
 
-  __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Accumulate)); }
+  __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
   __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
@@ -27,7 +27,7 @@ struct Tiles : TileSequence {
   Shape shape;
   Operand<Config> a;
   Operand<Config> b;
-  Config::Accumulate* slots;
+  Config::Result* slots;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -44,8 +44,8 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.number)};
   }
-  __device__ TilePlace<Config::Accumulate> place(const Tile& tile) const {
-    Config::Accumulate* const slot = slots + launch.context.rank * shape.slot();
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
+    Config::Result* const slot = slots + launch.context.rank * shape.slot();
     return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.number)};
   }
   __device__ void tell(const Tile& tile) const {
@@ -67,9 +67,9 @@ __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, cons
 }
 
 template <i32 width>
-__device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Config::Accumulate* slots,
+__device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Config::Result* slots,
                                          Config::Result* output) {
-  const Config::Accumulate* sources[Config::world];
+  const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
   for_each_pack_of_tile<Config, width>(dense(output, shape.rows, shape.n), shape.origin(tile), [&](const auto& index) {
@@ -77,9 +77,9 @@ __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Con
   });
 }
 
-__device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape,
-                                          const Config::Accumulate* slots, Config::Result* output) {
-  constexpr i32 width = 16 / sizeof(Config::Accumulate);
+__device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape, const Config::Result* slots,
+                                          Config::Result* output) {
+  constexpr i32 width = 16 / sizeof(Config::Result);
   for (i64 tile = block_index() - compute_blocks; tile < shape.tiles(); tile += Config::comm_blocks) {
     if (!wait_for_tile(launch, shape, tile)) return;
     if (shape.n % width == 0) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
-  Config::Accumulate* const slots = launch.workspace<Config::Accumulate>();
+  Config::Result* const slots = launch.workspace<Config::Result>();
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
     tiles.a = operand<Config>(maps.a, dense(a, m, k));

@@ -208,7 +208,7 @@ TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
       "gfx942");
   EXPECT_EQ(manifest.variant, "bulk_synchronous");
   ASSERT_EQ(manifest.intermediates.size(), 1u);
-  EXPECT_EQ(manifest.intermediates[0].dtype, Dtype::f32) << "partial sums between the parts are not rounded";
+  EXPECT_EQ(manifest.intermediates[0].dtype, Dtype::bf16) << "half the bytes over the links";
   EXPECT_EQ(manifest.intermediates[0].shape, (std::vector<iris::Dimension>{{"m"}, {"n"}}));
   ASSERT_EQ(manifest.kernels.size(), 2u);
   EXPECT_EQ(manifest.kernels[0].part, "matmul");
@@ -219,6 +219,22 @@ TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
   EXPECT_EQ(manifest.schedules[0].steps,
             std::vector<iris::Step>({{0, iris::LaunchStep{0, {"a", "b", between}, {{"m"}}}},
                                      {0, iris::LaunchStep{1, {between, "output"}, {{"m", 1, 4}}}}}));
+}
+
+TEST(MakeManifest, SaysWhatTensorCopiesRead) {
+  const std::string layer = "{name: a, pattern: all_gather_matmul, dtype: bf16, world: 4, variant: ";
+  const Manifest gathered = manifest_of(layer + "workgroup_specialized, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
+  using iris::MatrixMap;
+  EXPECT_EQ(std::get<iris::LaunchStep>(gathered.schedules[0].steps[0].action).maps,
+            (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64},
+                                    {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64},
+                                    {"workspace", Dtype::bf16, {"m"}, {"k"}, 128, 64}}));
+  EXPECT_EQ(to_json(iris::parse_manifest(to_json(gathered))), to_json(gathered));
+  // A part's maps are of the whole's buffers.
+  const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
+  EXPECT_EQ(std::get<iris::LaunchStep>(parts.schedules[0].steps.back().action).maps,
+            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64},
+                                    {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
 }
 
 TEST(ManifestParser, NamesAMissingAndAnUnknownKey) {

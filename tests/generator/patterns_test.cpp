@@ -266,10 +266,61 @@ TEST(Tiles, FitThreadsAndSharedMemory) {
   expect_refused("all_gather_matmul", config("tile_m: 16, tile_n: 24, threads: 64"), "gfx942",
                  "write powers of two for tile_m, tile_n and threads");
   expect_refused("all_gather_matmul", config("threads: 64, tile_m: 128"), "gfx942", "from 1 to 64 times as many");
-  expect_refused("matmul_reduce_scatter", config("tile_k: 128"), "sm_90a", "bytes of shared memory");
+  expect_refused("matmul_reduce_scatter", config("tile_k: 512"), "sm_90a", "bytes of shared memory");
   expect_refused("all_gather_matmul", config("comm_blocks: 4, blocks: 4"), "gfx942", "comm_blocks must be from 1 to 3");
   expect_refused("all_gather_matmul", config("tile_k: 3"), "host", "cut accesses of 16 bytes");
   expect_planned("all_gather_matmul", config("tile_m: 32, tile_n: 128, tile_k: 32"), "gfx942");
+}
+
+const Constant& main_loop(const Plan& plan) {
+  return constant(plan, "MainLoop");
+}
+
+TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
+  const auto product = [](const std::string& rest) { return plan("matmul", "world: 1, " + rest, "sm_90a"); };
+  for (const char* dtype : {"f16", "bf16"}) {
+    const Plan fast = product("dtype: " + std::string(dtype) + ", shape: {m: dynamic, n: 520, k: 72}");
+    EXPECT_EQ(main_loop(fast).text(), "WarpgroupMma");
+    EXPECT_EQ(fast.kernels[0].number("threads"), 384);
+    EXPECT_EQ(fast.kernels[0].maps.size(), 2u);
+  }
+  const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
+    const Plan plain = product(rest);
+    EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
+    EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
+    EXPECT_TRUE(plain.kernels[0].maps.empty());
+  };
+  expect_fma("dtype: f32, shape: {m: 128, n: 128, k: 64}", "the operands are not of 16 bits");
+  expect_fma("dtype: bf16, accumulate: f64, shape: {m: 128, n: 128, k: 64}", "sums are not in f32");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 65}", "rows of 65 elements are no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 65, k: 64}", "rows of 65 elements are no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
+  expect_fma("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}", "rows of n elements may be no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
+  EXPECT_EQ(main_loop(plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 128, k: 64}", "gfx942")).reason, "");
+}
+
+/// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.
+TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
+  const auto tile_n = [](const std::string& shape) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+  };
+  EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
+  EXPECT_EQ(tile_n("m: dynamic, n: 8192, k: 8192"), 256);
+}
+
+/// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
+TEST(MainLoop, HoldsAsManyStagesAsFit) {
+  for (const int tile_n : {64, 128, 256}) {
+    const Plan product =
+        plan("matmul",
+             "world: 1, dtype: bf16, shape: {m: 512, n: 512, k: 512}, config: {tile_n: " + std::to_string(tile_n) + "}",
+             "sm_90a");
+    const std::int64_t stages = product.kernels[0].number("stages");
+    EXPECT_GE(stages, 3);
+    EXPECT_LE(stages * (128 + tile_n) * 64 * 2 + 128 * (tile_n + 8) * 2 + 1024, 227 * 1024) << tile_n;
+  }
 }
 
 TEST(Roles, AreOneBlockForEachTileOfASmallProblem) {
@@ -310,12 +361,12 @@ TEST(Parts, TakeTheirOwnProblemsOfTheWhole) {
   ASSERT_EQ(whole.kernels.size(), 2u);
   const Problem& product = whole.kernels[0].problem;
   EXPECT_EQ(product.pattern, "matmul");
-  EXPECT_EQ(product.result, Dtype::f32) << "the sums between the parts are not rounded";
+  EXPECT_EQ(product.result, Dtype::bf16);
   EXPECT_EQ(whole.kernels[0].number("tile_m"), 32);
   const Problem& sum = whole.kernels[1].problem;
   EXPECT_EQ(sum.pattern, "all_reduce");
-  EXPECT_EQ(sum.dtype, Dtype::f32);
-  EXPECT_EQ(sum.result, Dtype::bf16);
+  EXPECT_EQ(sum.dtype, Dtype::bf16);
+  EXPECT_EQ(sum.accumulate, Dtype::f32);
   EXPECT_EQ(iris::size_of(sum), 64 * 32);
 }
 

@@ -149,6 +149,22 @@ TEST(Reference, MatmulReduceScatterSumsOverRanks) {
   EXPECT_EQ(result[1].value, Values{34 + 7});  // 2^32 is 0
 }
 
+/// Each product is rounded to bf16 (8 bits) before the sum is: 0.5 units of each of three.
+TEST(Reference, SumsOfProductsMayRoundEachOfThem) {
+  const auto result = expected("matmul_all_reduce", "dtype: bf16, world: 3, shape: {m: 1, n: 1, k: 1}",
+                               {{{100}, {1}}, {{-100}, {1}}, {{3}, {1}}});
+  EXPECT_EQ(result[0].value, (Values{3}));
+  EXPECT_NEAR(result[0].tolerance[0], 203 / 256.0 + (3 + 203 / 256.0) / 256.0, 1e-3);
+}
+
+/// A product that overflows before the sum is taken stays infinite, though the sum is not.
+TEST(Reference, AProductThatOverflowsItsTypeMayStayInfinite) {
+  const auto result = expected("matmul_reduce_scatter", "dtype: f16, world: 2, shape: {m: 2, n: 1, k: 1}",
+                               {{{60000, 1}, {2}}, {{-60000, 1}, {2}}});
+  EXPECT_EQ(result[0].tolerance[0], std::numeric_limits<double>::infinity());
+  EXPECT_LT(result[1].tolerance[0], 0.01);
+}
+
 TEST(Expect, AllowsHalfAUnitOfTheElementsType) {
   Expectation expectation;
   expect(expectation, Dtype::bf16, 1.0, 0);

@@ -6,6 +6,7 @@
 using CurrentElapsedTime = decltype(&::cuEventElapsedTime);
 #undef cuEventElapsedTime
 
+#include "iris/device/abi.hpp"
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/cuda_driver.hpp"
 #include "tests/runtime/signature.hpp"
@@ -57,6 +58,12 @@ static_assert(call_compatible<decltype(Driver::cuFuncLoad), decltype(&::cuFuncLo
 static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
                               decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
 static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
+static_assert(tensor_map_uint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
+static_assert(tensor_map_swizzle_128b == CU_TENSOR_MAP_SWIZZLE_128B);
+static_assert(tensor_map_l2_promotion_256b == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+static_assert(CU_TENSOR_MAP_INTERLEAVE_NONE == 0 && CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE == 0);
+static_assert(sizeof(CUtensorMap) == sizeof(device::TensorMap) && alignof(CUtensorMap) <= alignof(device::TensorMap));
+static_assert(call_compatible<decltype(Driver::cuTensorMapEncodeTiled), decltype(&::cuTensorMapEncodeTiled)>);
 static_assert(call_compatible<decltype(Driver::cuGetErrorName), decltype(&::cuGetErrorName)>);
 static_assert(call_compatible<decltype(Driver::cuGetErrorString), decltype(&::cuGetErrorString)>);
 

@@ -184,6 +184,28 @@ int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsi
   return stream ? with_context() : invalid_value;
 }
 
+int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* data, const unsigned long long* lengths,
+                           const unsigned long long* strides, const unsigned* box, const unsigned* steps,
+                           int interleave, int swizzle, int, int out_of_bounds) {
+  TensorMapCall& call = state().tensor_map;
+  call = {.type = type,
+          .rank = static_cast<int>(rank),
+          .interleave = interleave,
+          .swizzle = swizzle,
+          .out_of_bounds = out_of_bounds,
+          .data = data,
+          .lengths = {},
+          .strides = {},
+          .box = {},
+          .steps = {}};
+  std::memcpy(call.lengths, lengths, sizeof call.lengths);
+  std::memcpy(call.strides, strides, sizeof call.strides);
+  std::memcpy(call.box, box, sizeof call.box);
+  std::memcpy(call.steps, steps, sizeof call.steps);
+  std::memset(map, 0x77, 128);
+  return reinterpret_cast<std::size_t>(data) % 16 == 0 ? ok : invalid_value;
+}
+
 int cuGetErrorName(int error, const char** name) {
   *name = error == invalid_context ? "CUDA_ERROR_INVALID_CONTEXT" : nullptr;
   return *name ? ok : invalid_value;

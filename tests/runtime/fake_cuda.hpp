@@ -1,5 +1,13 @@
 #pragma once
 
+/// What cuTensorMapEncodeTiled was given.
+struct TensorMapCall {
+  int type, rank, interleave, swizzle, out_of_bounds;
+  const void* data;
+  unsigned long long lengths[3], strides[2];
+  unsigned box[3], steps[3];
+};
+
 /// A libcuda for tests: two devices of host memory. Like the driver, it refuses calls of a thread that has no current
 /// context. The test reaches its state through `fake_cuda_state`.
 struct FakeCuda {
@@ -10,6 +18,7 @@ struct FakeCuda {
   int loaded_functions = 0;  ///< by cuFuncLoad
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
+  TensorMapCall tensor_map = {};  ///< the last
 };
 
 extern "C" FakeCuda* fake_cuda_state();

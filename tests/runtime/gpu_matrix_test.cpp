@@ -58,6 +58,17 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
   }
 }
 
+TEST_P(GpuMatrix, MatrixUnitsAreRight) {
+  const Algorithm& algorithm = GetParam();
+  if (!test::is_matmul(algorithm)) GTEST_SKIP() << "multiplies nothing";
+  for (const int world : {1, 2, 3}) {
+    for (const Sample& sample : test::matrix_unit_samples(algorithm, world)) {
+      SCOPED_TRACE(sample.text());
+      expect_right(build(sample), sample.extents);
+    }
+  }
+}
+
 /// The Plan's own choice of blocks and threads. It supposes a GPU for each rank.
 TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
   const Algorithm& algorithm = GetParam();
@@ -85,15 +96,10 @@ void launch_on_all_but(int missing, Context& context, const BuiltOperation& buil
   context.barrier();
 }
 
-TEST_P(GpuMatrix, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
-  const Algorithm& algorithm = GetParam();
-  if (algorithm.pattern == "matmul") GTEST_SKIP() << "its ranks do not wait for one another";
-  const Extents extents =
-      test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 64, 64, 64) : Extents{{"m", 1}, {"n", 4096}};
-  Sample sample = small(3, "f32");
-  sample.extents = extents;
+void expect_missing_rank_is_named(Sample sample) {
   sample.config += std::string(sample.config.empty() ? "" : ", ") + "timeout_ms: 200";
   const BuiltOperation built = build(sample);
+  const Extents& extents = sample.extents;
   constexpr int missing = 2;
   World ranks({.size = 3, .target = built.manifest.target, .heap_bytes = 16U << 20U, .seed = 0});
   std::string sentence;
@@ -104,6 +110,16 @@ TEST_P(GpuMatrix, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
   }
   EXPECT_NE(sentence.find("waited"), std::string::npos) << "the wait must run out; instead: '" << sentence << "'";
   EXPECT_NE(sentence.find("for rank"), std::string::npos) << sentence;
+}
+
+TEST_P(GpuMatrix, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
+  const Algorithm& algorithm = GetParam();
+  if (algorithm.pattern == "matmul") GTEST_SKIP() << "its ranks do not wait for one another";
+  Sample sample = small(3, "f32");
+  sample.extents =
+      test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 64, 64, 64) : Extents{{"m", 1}, {"n", 4096}};
+  expect_missing_rank_is_named(sample);
+  if (test::is_matmul(algorithm)) expect_missing_rank_is_named(test::matrix_unit_samples(algorithm, 3).back());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuMatrix, testing::ValuesIn(test::every_algorithm()),

@@ -138,6 +138,23 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
   return all;
 }
 
+/// Products that matrix units take: types of 16 bits, rows of whole 16 bytes; tiles that stick out on both sides, tiles
+/// in several turns, one row, slices that do not fill the ring of stages. Grids of a few blocks, so that ranks can
+/// share a GPU.
+inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
+  std::vector<Sample> all;
+  const std::string blocks = algorithm.pattern == "matmul" ? "blocks: 10" : "blocks: 10, comm_blocks: 3";
+  for (const auto& [m, n, k, tile_n] : std::initializer_list<std::array<std::int64_t, 4>>{
+           {1, 8, 8, 64}, {128, 256, 64, 256}, {129, 264, 328, 64}, {300, 520, 72, 128}, {70, 1032, 1000, 256}}) {
+    all.push_back({.algorithm = algorithm,
+                   .world = world,
+                   .dtype = all.size() % 2 == 0 ? "bf16" : "f16",
+                   .extents = matmul_extents(algorithm, world, m, n, k),
+                   .config = blocks + ", tile_n: " + std::to_string(tile_n)});
+  }
+  return all;
+}
+
 /// Whether matrices are to be run in full rather than thinned: IRISGEN_TEST_ALL=1.
 inline bool test_all() {
   const char* all = std::getenv("IRISGEN_TEST_ALL");

@@ -53,11 +53,25 @@ struct KernelEntry {
   ByteSize workspace = {};  ///< of both ping-pong buffers together
 };
 
+/// A matrix without gaps that a kernel reads by tensor copies. Each launch passes it as a device::TensorMap.
+struct MatrixMap {
+  std::string buffer = {};  ///< an argument or intermediate of the operation, or workspace_name
+  Dtype dtype = Dtype::f32;
+  Dimension rows = {};
+  Dimension columns = {};
+  int box_rows = 1;  ///< of one copy
+  int box_columns = 1;
+  bool operator==(const MatrixMap&) const = default;
+};
+/// In the place of a buffer's name: both ping-pong buffers of the kernel's workspace.
+inline constexpr std::string_view workspace_name = "workspace";
+
 /// Launches kernel number `kernel` of the operation.
 struct LaunchStep {
   int kernel = 0;
   std::vector<std::string> buffers = {};  ///< arguments and intermediates of the operation, in the entry's order
   std::vector<Dimension> extents = {};    ///< what the entry's dynamic extents are, in its order
+  std::vector<MatrixMap> maps = {};       ///< what the entry takes last, in its order
   bool operator==(const LaunchStep&) const = default;
 };
 

@@ -35,7 +35,7 @@ struct Variant {
   Draft (*plan)(const Request& request) = nullptr;
 
   /// What a launch of the draft does, one entry for each kernel or copy that follows another. The problem is static.
-  std::vector<Work> (*cost)(const Problem& problem, const Draft& draft) = nullptr;
+  std::vector<Work> (*cost)(const Problem& problem, const Target& target, const Draft& draft) = nullptr;
 };
 
 /// One rank's values of one argument, row-major, in float64 (exact for every dtype of the language).

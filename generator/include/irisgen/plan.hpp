@@ -15,7 +15,7 @@
 namespace irisgen {
 
 /// How a kernel multiplies: device/main_loop/.
-enum class MainLoop { fma };
+enum class MainLoop { fma, wgmma };
 
 /// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from
 /// it.
@@ -42,6 +42,7 @@ struct KernelPlan {
   bool waits = true;                      ///< its blocks wait for others', so that all must be resident
   std::int64_t flags = 0;                 ///< 64-bit flags on the heap
   iris::ByteSize workspace;               ///< both ping-pong buffers
+  std::vector<iris::MatrixMap> maps;      ///< of buffers of the entry, by its own extents; in its order
 
   /// Throws std::logic_error if there is no number of that name.
   std::int64_t number(std::string_view constant) const;

@@ -20,7 +20,7 @@ struct Target {
   int max_threads;    ///< per block
   int max_blocks;     ///< of a grid; on host, what the engine's stacks leave memory for
   int max_world;      ///< ranks that can address one another
-  std::int64_t shared_bytes;  ///< per block, without asking for more
+  std::int64_t shared_bytes;  ///< per block, that a kernel can declare
 
   int threads;              ///< of a block that moves data: enough to hide the latency of memory
   int data_blocks;          ///< of such threads, that keep the links busy
@@ -33,7 +33,8 @@ struct Target {
   double copy_us;           ///< of one more copy
   double signal_us;         ///< from the last store of one rank to the first load of another: fences, flag, poll
   double launch_us;         ///< an empty kernel, launched behind another
-  double main_loop_tflops;  ///< of the matmul's main loop in f32
+  double main_loop_tflops;  ///< of the matmul's main loop of fused multiply-adds, in f32
+  double matrix_tflops;     ///< of that on matrix units, with operands of 16 bits; 0 if there is none
   bool measured;            ///< by us, rather than a vendor's figure
   bool predicts;            ///< times mean something; else they only rank variants, as a GPU would
 };

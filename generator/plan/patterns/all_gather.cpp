@@ -34,7 +34,7 @@ Draft plan_direct(const Request& request) {
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
 }
@@ -73,7 +73,7 @@ Draft plan_copy_engine(const Request& request) {
   return draft;
 }
 
-std::vector<Work> cost_of_copy_engine(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_copy_engine(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   std::vector<Work> works = {{.signals = 1}};
   for (int peer = 1; peer < problem.world; ++peer) works.push_back({.link_bytes = bytes, .by_copy_engine = true});

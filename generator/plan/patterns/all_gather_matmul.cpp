@@ -12,14 +12,22 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
+Products products(const Problem& problem) {
+  const Dimension rows = {"m", 1, problem.world};
+  return {.rows = rows,
+          .columns = {"n"},
+          .count = problem.world,
+          .a_rows = rows,
+          .gathered_rows = Dimension{"m"},
+          .moves_by_blocks = true};
+}
+
 Draft plan_workgroup_specialized(const Request& request) {
   const Problem& problem = request.problem;
   const std::int64_t world = problem.world;
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
-  const int vector = choose_tiles(request, kernel);
-  auto tiles = tiles_of(request, kernel, {"m", 1, world}, {"n"});
-  if (tiles) *tiles *= world;
-  choose_roles(request, kernel, tiles, "push rows to the peers");
+  const int vector = choose_tiles(request, kernel, products(problem));
+  choose_roles(request, kernel, products(problem), "push rows to the peers");
   choose_unroll(request, kernel, 2);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, kernel.number("comm_blocks") * world);
@@ -32,10 +40,10 @@ double shard_bytes(const Problem& problem) {
   return matrix_bytes(problem, {{"m", 1, problem.world}, {"k"}}, problem.dtype);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
   return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
            .memory_bytes = 2 * problem.world * shard_bytes(problem),
-           .flops = weighted_flops(problem),
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem)),
            .signals = 1}};
 }
 

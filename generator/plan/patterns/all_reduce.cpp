@@ -38,7 +38,7 @@ Draft plan_one_shot(const Request& request) {
   return draft_of(std::move(kernel), same_types(problem));
 }
 
-std::vector<Work> cost_of_one_shot(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_one_shot(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = (problem.world - 1) * bytes,
            .memory_bytes = bytes * problem.world,
@@ -61,7 +61,7 @@ Draft plan_two_shot(const Request& request) {
 }
 
 /// Others pull a rank's input but for its own shard, and it pushes its shard to them.
-std::vector<Work> cost_of_two_shot(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_two_shot(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world, .memory_bytes = 2 * bytes, .signals = 2}};
 }
@@ -109,7 +109,7 @@ Draft plan_ring(const Request& request) {
 
 /// A rank in the middle passes on every partial sum and every result, over one link. Before the first of them reach the
 /// last rank, a chunk of every block has passed each of the others.
-std::vector<Work> cost_of_ring(const Problem& problem, const Draft& draft) {
+std::vector<Work> cost_of_ring(const Problem& problem, const Target&, const Draft& draft) {
   const double bytes = bytes_of_elements(problem);
   const double partial_bytes = bytes * static_cast<double>(iris::bytes_of(problem.accumulate)) /
                                static_cast<double>(iris::bytes_of(problem.dtype));

@@ -25,7 +25,7 @@ Draft plan_direct(const Request& request) {
   return draft_of(std::move(kernel), true);
 }
 
-std::vector<Work> cost_of_direct(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * bytes, .signals = 2}};
 }

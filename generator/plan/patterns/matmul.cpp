@@ -10,19 +10,23 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
+Products products() {
+  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}};
+}
+
 Draft plan_tiled(const Request& request) {
   KernelPlan kernel = start_local_kernel(request, "matmul/tiled.hip");
-  choose_tiles(request, kernel);
-  choose_matmul_grid(request, kernel, tiles_of(request, kernel, {"m"}, {"n"}));
+  choose_tiles(request, kernel, products());
+  choose_matmul_grid(request, kernel, products());
   add_types(request, kernel, {.result = true, .accumulate = true});
   kernel.arguments = place(arguments(request.problem), 16, {});
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_tiled(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_tiled(const Problem& problem, const Target& target, const Draft& draft) {
   double bytes = 0;
   for (const Argument& argument : arguments(problem)) bytes += matrix_bytes(problem, argument.shape, argument.dtype);
-  return {{.memory_bytes = bytes, .flops = weighted_flops(problem)}};
+  return {{.memory_bytes = bytes, .multiply_us = multiply_us(problem, target, draft.kernels[0], products())}};
 }
 
 constexpr std::array<std::string_view, 1> templates = {"matmul/tiled.hip"};

@@ -27,6 +27,11 @@ void check(const KernelSpec& spec, const Problem& problem, Report& report) {
   check_divides(spec, problem, by_columns(problem) ? "n" : "m", report);
 }
 
+Products products(const Problem& problem) {
+  const std::vector<Dimension> part = part_of_rank(problem);
+  return {.rows = part[0], .columns = part[1], .a_rows = part[0], .moves_by_blocks = true};
+}
+
 Draft plan_workgroup_specialized(const Request& request) {
   const Problem& problem = request.problem;
   const std::vector<Dimension> part = part_of_rank(problem);
@@ -35,8 +40,8 @@ Draft plan_workgroup_specialized(const Request& request) {
       by_columns(problem) ? "each rank multiplies whole columns" : "each rank multiplies whole rows";
   add_number(kernel, "row_shards", part[0].divisor, "", reason);
   add_number(kernel, "column_shards", part[1].divisor, "", reason);
-  choose_tiles(request, kernel);
-  choose_roles(request, kernel, tiles_of(request, kernel, part[0], part[1]), "push tiles to the peers");
+  choose_tiles(request, kernel, products(problem));
+  choose_roles(request, kernel, products(problem), "push tiles to the peers");
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, kernel.number("blocks") - kernel.number("comm_blocks"));
   kernel.arguments = place(arguments(problem), 16, {"output"});
@@ -47,11 +52,11 @@ double flops(const Problem& problem) {
   return matmul_flops(problem) / problem.world;
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
   const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
   return {{.link_bytes = (problem.world - 1) * part,
            .memory_bytes = (problem.world + 1) * part,
-           .flops = weighted_flops(problem) / problem.world,
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem)),
            .signals = 2}};
 }
 

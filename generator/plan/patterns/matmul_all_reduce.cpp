@@ -14,27 +14,31 @@ std::vector<Argument> arguments(const Problem& problem) {
 /// A slot for each rank, of the longest shard of rows: whole tiles, one row of tiles more than others.
 iris::ByteSize slots(const Problem& problem, std::int64_t tile_m) {
   const std::int64_t world = problem.world;
-  const int sums_of_access = static_cast<int>(16 / iris::bytes_of(problem.accumulate));
+  const int results_of_access = static_cast<int>(16 / iris::bytes_of(problem.result));
   if (const auto m = static_length(problem, {"m"})) {
     const std::int64_t tile_rows = (*m + tile_m - 1) / tile_m;
     Problem padded = problem;
     padded.extents = {{"m", {.value = (tile_rows + world - 1) / world * tile_m}}, {"n", problem.extent("n")}};
-    return workspace_of(padded, problem.world, {{"m"}, {"n"}}, problem.accumulate, sums_of_access);
+    return workspace_of(padded, problem.world, {{"m"}, {"n"}}, problem.result, results_of_access);
   }
   iris::ByteSize bytes =
-      workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.accumulate, sums_of_access);
+      workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.result, results_of_access);
   Problem rows = problem;
   rows.extents = {{"m", {.value = 2 * tile_m}}, {"n", problem.extent("n")}};
-  const iris::ByteSize more = workspace_of(rows, problem.world, {{"m"}, {"n"}}, problem.accumulate, sums_of_access);
+  const iris::ByteSize more = workspace_of(rows, problem.world, {{"m"}, {"n"}}, problem.result, results_of_access);
   bytes.terms.insert(bytes.terms.end(), more.terms.begin(), more.terms.end());
   return bytes;
+}
+
+Products products() {
+  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .moves_by_blocks = true};
 }
 
 Draft plan_workgroup_specialized(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "matmul_all_reduce/workgroup_specialized.hip");
-  choose_tiles(request, kernel);
-  choose_roles(request, kernel, tiles_of(request, kernel, {"m"}, {"n"}), "sum what has arrived");
+  choose_tiles(request, kernel, products());
+  choose_roles(request, kernel, products(), "sum what has arrived");
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, (kernel.number("blocks") - kernel.number("comm_blocks")) * problem.world);
   kernel.workspace = slots(problem, kernel.number("tile_m"));
@@ -42,24 +46,23 @@ Draft plan_workgroup_specialized(const Request& request) {
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
-  const double sums = matrix_bytes(problem, {{"m"}, {"n"}}, problem.accumulate);
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
   const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
   const double others = static_cast<double>(problem.world - 1) / problem.world;
-  return {{.link_bytes = others * (sums + results),
-           .memory_bytes = 2 * sums + results,
-           .flops = weighted_flops(problem),
+  return {{.link_bytes = 2 * others * results,
+           .memory_bytes = 3 * results,
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products()),
            .signals = 2}};
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
-  whole.add_intermediate("product", problem.accumulate, {{"m"}, {"n"}});
-  whole.add(matmul_part(problem, "a", "product", problem.accumulate));
+  whole.add_intermediate("product", problem.result, {{"m"}, {"n"}});
+  whole.add(matmul_part(problem, "a", "product", problem.result));
   whole.add({.name = "all_reduce",
              .problem = {.pattern = "all_reduce",
-                         .dtype = problem.accumulate,
+                         .dtype = problem.result,
                          .accumulate = problem.accumulate,
                          .result = problem.result,
                          .op = Op::sum},
@@ -79,14 +82,15 @@ constexpr std::array variants = {
             .plan = plan_workgroup_specialized,
             .cost = cost_of_workgroup_specialized},
     Variant{.name = "bulk_synchronous",
-            .summary = "a matmul, then an all_reduce of unrounded sums",
+            .summary = "a matmul, then an all_reduce",
             .templates = {},
             .keys = role_keys,
             .plan = plan_bulk_synchronous,
             .cost = cost_of_parts},
 };
 
-/// Tolerance: product_error() over k and the ranks, and the last rounding.
+/// Tolerance: product_error() over k and the ranks, the rounding of each rank's product, which travels in the type of
+/// the result, and the last rounding.
 std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t m = problem.extent("m").value;
   const std::int64_t n = problem.extent("n").value;
@@ -94,7 +98,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   for (const auto& of_rank : inputs) {
     multiply_into(product, problem.dtype, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
   }
-  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_product(product, problem));
+  return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_sum_of_products(product, problem));
 }
 
 }  // namespace

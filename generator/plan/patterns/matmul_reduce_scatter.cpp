@@ -12,38 +12,44 @@ std::vector<Argument> arguments(const Problem& problem) {
       {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m", 1, problem.world}, {"n"}}}};
 }
 
+Products products(const Problem& problem) {
+  return {.rows = {"m", 1, problem.world},
+          .columns = {"n"},
+          .count = problem.world,
+          .a_rows = {"m"},
+          .moves_by_blocks = true};
+}
+
 Draft plan_workgroup_specialized(const Request& request) {
   const Problem& problem = request.problem;
   const std::int64_t world = problem.world;
-  const int sums_of_access = static_cast<int>(16 / iris::bytes_of(problem.accumulate));
+  const int results_of_access = static_cast<int>(16 / iris::bytes_of(problem.result));
   KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/workgroup_specialized.hip");
-  choose_tiles(request, kernel);
-  auto tiles = tiles_of(request, kernel, {"m", 1, world}, {"n"});
-  if (tiles) *tiles *= world;
-  choose_roles(request, kernel, tiles, "sum what has arrived");
+  choose_tiles(request, kernel, products(problem));
+  choose_roles(request, kernel, products(problem), "sum what has arrived");
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, (kernel.number("blocks") - kernel.number("comm_blocks")) * world);
-  kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.accumulate, sums_of_access);
+  kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.result, results_of_access);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Draft&) {
-  const double slot = matrix_bytes(problem, {{"m", 1, problem.world}, {"n"}}, problem.accumulate);
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+  const double slot = matrix_bytes(problem, {{"m", 1, problem.world}, {"n"}}, problem.result);
   return {{.link_bytes = (problem.world - 1) * slot,
            .memory_bytes = 2 * problem.world * slot,
-           .flops = weighted_flops(problem),
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem)),
            .signals = 2}};
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
-  whole.add_intermediate("product", problem.accumulate, {{"m"}, {"n"}});
-  whole.add(matmul_part(problem, "a", "product", problem.accumulate));
+  whole.add_intermediate("product", problem.result, {{"m"}, {"n"}});
+  whole.add(matmul_part(problem, "a", "product", problem.result));
   whole.add({.name = "reduce_scatter",
              .problem = {.pattern = "reduce_scatter",
-                         .dtype = problem.accumulate,
+                         .dtype = problem.result,
                          .accumulate = problem.accumulate,
                          .result = problem.result,
                          .op = Op::sum},
@@ -63,14 +69,15 @@ constexpr std::array variants = {
             .plan = plan_workgroup_specialized,
             .cost = cost_of_workgroup_specialized},
     Variant{.name = "bulk_synchronous",
-            .summary = "a matmul, then a reduce_scatter of unrounded sums",
+            .summary = "a matmul, then a reduce_scatter",
             .templates = {},
             .keys = role_keys,
             .plan = plan_bulk_synchronous,
             .cost = cost_of_parts},
 };
 
-/// Tolerance: product_error() over k and the ranks, and the last rounding.
+/// Tolerance: product_error() over k and the ranks, the rounding of each rank's product, which travels in the type of
+/// the result, and the last rounding.
 std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t rows = problem.extent("m").value / problem.world;
   const std::int64_t n = problem.extent("n").value;
@@ -81,7 +88,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
     for (const auto& of_rank : inputs) {
       multiply_into(product, problem.dtype, of_rank[0].data() + rank * rows * k, of_rank[1], rows, k, n);
     }
-    expectations.push_back(expect_product(product, problem));
+    expectations.push_back(expect_sum_of_products(product, problem));
   }
   return expectations;
 }

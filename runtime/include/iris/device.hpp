@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "iris/code_object.hpp"
+#include "iris/device/abi.hpp"
 
 namespace iris {
 
@@ -39,6 +41,17 @@ struct LaunchConfig {
 struct ArgumentBytes {
   const void* data;
   std::size_t size;
+};
+/// Equal matrices without gaps, for Device::tensor_map: the data is aligned to 16 bytes, and so is each row.
+struct MatrixLayout {
+  const void* data;
+  std::int64_t element_bytes;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t count = 1;
+  std::int64_t bytes_between = 0;  ///< from the first element of one matrix to that of the next
+  int box_rows = 1;                ///< of one copy
+  int box_columns = 1;
 };
 /// Most arguments that a launch may have.
 inline constexpr std::size_t max_arguments = 32;
@@ -79,6 +92,10 @@ class Device {
   virtual void launch(const Function& function, const LaunchConfig& config,
                       std::span<const ArgumentBytes> arguments) = 0;
   virtual void synchronize(Stream stream = nullptr) = 0;
+  /// What kernels pass to their tensor copies. Throws where a device has none.
+  virtual device::TensorMap tensor_map(const MatrixLayout&) {
+    throw std::runtime_error(description() + " has no tensor copies");
+  }
 
   /// A point in a stream, recorded anew as often as one likes.
   virtual Event create_event() = 0;

@@ -13,13 +13,13 @@ using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
+  using MainLoop = FusedMultiplyAdd;
   static constexpr i32 threads = 256;
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  using MainLoop = FusedMultiplyAdd;
-  static constexpr i32 vector = 8;  // elements in one access
+  static constexpr i32 vector = 8;      // elements in one access
   static constexpr i32 blocks = 144;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
   static constexpr i32 waves_per_eu = 1;
@@ -39,7 +39,7 @@ struct Shape {
   i64 k;
 
   __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
-  __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Accumulate)); }
+  __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
   __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
@@ -57,7 +57,7 @@ struct Tiles : TileSequence {
   Shape shape;
   Operand<Config> a;
   Operand<Config> b;
-  Config::Accumulate* slots;
+  Config::Result* slots;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -76,9 +76,9 @@ struct Tiles : TileSequence {
     const Range shard = shape.rows(tile.destination);
     return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.number)};
   }
-  __device__ TilePlace<Config::Accumulate> place(const Tile& tile) const {
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
     const Range shard = shape.rows(tile.destination);
-    Config::Accumulate* const slot = slots + launch.context.rank * shape.slot();
+    Config::Result* const slot = slots + launch.context.rank * shape.slot();
     return {dense(on_rank(launch.context, slot, tile.destination), shard.end - shard.begin, shape.n),
             shape.origin(tile.number)};
   }
@@ -102,10 +102,10 @@ __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, cons
 
 template <i32 width>
 __device__ __forceinline__ void sum_tile(const Context& context, const Shape& shape, i64 tile,
-                                         const Config::Accumulate* slots, Config::Result* output) {
+                                         const Config::Result* slots, Config::Result* output) {
   const Range shard = shape.rows(context.rank);
   Config::Result* const result = output + shard.begin * shape.n;
-  const Config::Accumulate* sources[Config::world];
+  const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
   for_each_pack_of_tile<Config, width>(
@@ -121,9 +121,9 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
 // A tile has come from every rank, so every rank has started this launch: its output may be written. The closing
 // barrier tells that all tiles of all ranks have arrived here, and that nobody is still in the launch before, whose
 // ping-pong buffer the next one refills.
-__device__ __forceinline__ void sum_tiles(Launch<Config>& launch, const Shape& shape, const Config::Accumulate* slots,
+__device__ __forceinline__ void sum_tiles(Launch<Config>& launch, const Shape& shape, const Config::Result* slots,
                                           Config::Result* output) {
-  constexpr i32 width = 16 / sizeof(Config::Accumulate);
+  constexpr i32 width = 16 / sizeof(Config::Result);
   for (i64 tile = block_index() - compute_blocks; tile < shape.tiles(); tile += Config::comm_blocks) {
     if (!shape.has(tile, launch.context.rank)) continue;
     if (!wait_for_tile(launch, shape, tile)) return;
@@ -141,7 +141,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
-  Config::Accumulate* const slots = launch.workspace<Config::Accumulate>();
+  Config::Result* const slots = launch.workspace<Config::Result>();
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
     tiles.a = operand<Config>(maps.a, dense(a, m, k));

@@ -14,13 +14,13 @@ struct Config {
   static constexpr i32 world = 4;
   static constexpr i32 row_shards = 1;
   static constexpr i32 column_shards = 4;
+  using MainLoop = FusedMultiplyAdd;
   static constexpr i32 threads = 256;
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  using MainLoop = FusedMultiplyAdd;
-  static constexpr i32 vector = 8;  // elements in one access
+  static constexpr i32 vector = 8;      // elements in one access
   static constexpr i32 blocks = 24;
   static constexpr i32 comm_blocks = 16;  // that push tiles to the peers
   static constexpr i32 min_blocks_per_sm = 1;

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_2b11f2329bea318b {
+inline namespace builds_0622f70087e2d36f {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_2b11f2329bea318b
+}  // namespace builds_0622f70087e2d36f
 }  // namespace irisgen_kernels

@@ -12,16 +12,17 @@ using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
-  static constexpr i32 threads = 256;
-  static constexpr i32 tile_m = 64;
-  static constexpr i32 tile_n = 64;
-  static constexpr i32 tile_k = 16;
+  using MainLoop = WarpgroupMma;
+  static constexpr i32 threads = 384;
+  static constexpr i32 tile_m = 128;
+  static constexpr i32 tile_n = 128;
+  static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  using MainLoop = FusedMultiplyAdd;
-  static constexpr i32 vector = 8;  // elements in one access
-  static constexpr i32 blocks = 144;
+  static constexpr i32 stages = 6;      // slices of both operands on their way
+  static constexpr i32 vector = 8;      // elements in one access
+  static constexpr i32 blocks = 48;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
-  static constexpr i32 min_blocks_per_sm = 2;
+  static constexpr i32 min_blocks_per_sm = 1;
   static constexpr i32 unroll = 4;  // accesses in flight
   using Element = bf16;
   using Result = bf16;
@@ -127,8 +128,12 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
-    layer_workgroup_specialized_bf16_w8_m1024_n512_k4096(Context context, const bf16* a, const bf16* b, bf16* output) {
-  kernel(context, a, b, output, {}, /*m=*/1024, /*n=*/512, /*k=*/4096);
+    layer_workgroup_specialized_bf16_w8_m1024_n512_k4096(Context context, const bf16* a, const bf16* b, bf16* output,
+                                                         const __grid_constant__ TensorMap a_map,
+                                                         const __grid_constant__ TensorMap b_map,
+                                                         const __grid_constant__ TensorMap workspace_map) {
+  kernel(context, a, b, output, {.a = &a_map, .b = &b_map, .workspace = &workspace_map}, /*m=*/1024, /*n=*/512,
+         /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::layer_workgroup_specialized_bf16_w8_m1024_n512_k4096

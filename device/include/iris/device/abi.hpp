@@ -7,7 +7,7 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 2;
+inline constexpr i32 abi_version = 3;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -49,6 +49,12 @@ struct Context {
   u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
+};
+
+/// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of three dimensions (columns, rows, and the
+/// workspace's ping-pong buffers). Encoded by the host for each launch, passed by value after the buffers.
+struct alignas(128) TensorMap {
+  u64 words[16];
 };
 
 }  // namespace iris::device

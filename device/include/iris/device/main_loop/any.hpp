@@ -2,3 +2,6 @@
 
 /// Every main loop of the platform. An emitted source carries its own one alone.
 #include <iris/device/main_loop/fma.hpp>
+#if defined(__CUDACC__)
+#include <iris/device/main_loop/wgmma.hpp>
+#endif

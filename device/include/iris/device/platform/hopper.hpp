@@ -1,0 +1,173 @@
+#pragma once
+
+#include <iris/device/numeric.hpp>
+
+/// What NVIDIA's compute capability 9.0a has beside a GPU's usual instructions (NVRTC or nvcc, CUDA 13): copies by the
+/// tensor memory accelerator, barriers in shared memory that such copies count down, and matrix products by whole
+/// warpgroups. Each function is one instruction of PTX; see "Parallel Thread Execution ISA", sections "Asynchronous
+/// Warpgroup Level Matrix Instructions", "mbarrier" and "Tensor".
+namespace iris::device::platform {
+
+__device__ __forceinline__ u32 shared_address(const void* object) {
+  return static_cast<u32>(__cvta_generic_to_shared(object));
+}
+
+// --- Barriers in shared memory. A phase ends when all arrivals and announced bytes have come.
+
+__device__ __forceinline__ void init_barrier(u64& barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+}
+/// Makes initialised barriers known to the tensor memory accelerator.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void arrive(u64& barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
+}
+/// Arrives, and announces so many bytes of copies.
+__device__ __forceinline__ void arrive_and_expect(u64& barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+               "r"(bytes)
+               : "memory");
+}
+/// Waits until the phase of that parity has ended.
+__device__ __forceinline__ void wait_barrier(u64& barrier, u32 parity) {
+  u32 ended = 0;
+  while (ended == 0) {
+    asm volatile(
+        "{\n.reg .pred ended;\n"
+        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 ended, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, ended;\n}"
+        : "=r"(ended)
+        : "r"(shared_address(&barrier)), "r"(parity)
+        : "memory");
+  }
+}
+
+// --- Copies. The accelerator sees memory through a proxy of its own, so that stores by threads, to shared memory or by
+// --- other GPUs, come to it only after a fence between the two.
+
+__device__ __forceinline__ void fence_async_copies() {
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
+
+/// Copies a box of the matrix to shared memory; zeros where it sticks out. The barrier counts the bytes.
+__device__ __forceinline__ void copy_box(void* to, const TensorMap* map, i32 column, i32 row, i32 slab, u64& barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+          "r"(shared_address(to)),
+      "l"(map), "r"(column), "r"(row), "r"(slab), "r"(shared_address(&barrier))
+      : "memory");
+}
+
+/// Copies from shared memory to memory of any rank; addresses and bytes are multiples of 16.
+__device__ __forceinline__ void copy_out(void* to, const void* from, u32 bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void commit_copies_out() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Until this thread's copies have read shared memory.
+__device__ __forceinline__ void wait_copies_out_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+/// Until they have been written, so that a release by this thread publishes them.
+__device__ __forceinline__ void wait_copies_out() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// --- Warpgroups.
+
+__device__ __forceinline__ void sync_warp() {
+  __syncwarp();
+}
+
+/// Four 8×8 matrices of 16-bit elements go to shared memory; thread 8·i + j gives the address of row j of matrix i.
+__device__ __forceinline__ void store_matrices(void* row, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)), "r"(a),
+               "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
+/// Describes an operand in shared memory, in rows of 128 bytes, swizzled: groups of eight rows lie 1024 bytes apart,
+/// and where an operand is wider than a row, so many bytes separate its parts.
+__device__ __forceinline__ u64 matrix_descriptor(const void* operand, u32 part_bytes) {
+  const u64 address = shared_address(operand) >> 4;
+  const u64 parts = part_bytes >> 4;
+  return (address & 0x3fff) | (parts & 0x3fff) << 16 | u64{1024 >> 4} << 32 | u64{1} << 62;
+}
+
+__device__ __forceinline__ void begin_products() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void commit_products() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+// The sums of a 64 × n product, n / 2 in each thread, as operands of an assembly statement: lists of eight.
+#define IRIS_SUMS8(i)                                                                                           \
+  "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), \
+      "+f"(sums[i + 6]), "+f"(sums[i + 7])
+#define IRIS_SUMS32(i) IRIS_SUMS8(i), IRIS_SUMS8(i + 8), IRIS_SUMS8(i + 16), IRIS_SUMS8(i + 24)
+#define IRIS_NAMES32_0                                                                                        \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+  "%23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define IRIS_NAMES32_32                                                                                       \
+  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
+  "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define IRIS_NAMES32_64                                                                                       \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, " \
+  "%85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define IRIS_NAMES32_96                                                                                      \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, " \
+  "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+// The operands after the sums are a, b, add and transposed; their numbers come first, the sums last.
+#define IRIS_PRODUCT(n, type, names, a_number, b_number, add_number, transposed_number, ...)             \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
+               ", 0;\n"                                                                                  \
+               "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, %" a_number \
+               ", %" b_number ", add, 1, 1, 0, %" transposed_number ";\n}"                               \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(add), "n"(transposed ? 1 : 0))
+#define IRIS_PRODUCT_OF(type)                                                                                       \
+  if constexpr (columns == 64) {                                                                                    \
+    IRIS_PRODUCT("64", type, IRIS_NAMES32_0, "32", "33", "34", "35", IRIS_SUMS32(0));                               \
+  } else if constexpr (columns == 128) {                                                                            \
+    IRIS_PRODUCT("128", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32, "64", "65", "66", "67", IRIS_SUMS32(0),          \
+                 IRIS_SUMS32(32));                                                                                  \
+  } else {                                                                                                          \
+    IRIS_PRODUCT("256", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64 ", " IRIS_NAMES32_96, "128", \
+                 "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));           \
+  }
+
+template <typename T>
+inline constexpr bool is_bf16 = false;
+template <>
+inline constexpr bool is_bf16<bf16> = true;
+
+/// sums = a·b (add 0) or sums += a·b, for 64 rows, that many columns and a depth of 16, asynchronously. The operands
+/// are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, else along k.
+template <typename T, bool transposed, int columns>
+__device__ __forceinline__ void multiply_16(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
+  static_assert(columns == 64 || columns == 128 || columns == 256, "a product is 64, 128 or 256 columns wide");
+  if constexpr (is_bf16<T>) {
+    IRIS_PRODUCT_OF("bf16")
+  } else {
+    IRIS_PRODUCT_OF("f16")
+  }
+}
+#undef IRIS_PRODUCT_OF
+#undef IRIS_PRODUCT
+#undef IRIS_NAMES32_96
+#undef IRIS_NAMES32_64
+#undef IRIS_NAMES32_32
+#undef IRIS_NAMES32_0
+#undef IRIS_SUMS32
+#undef IRIS_SUMS8
+
+}  // namespace iris::device::platform
