@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "generator/manifest/hash.hpp"
 #include "generator/manifest/members.hpp"
 #include "iris/device/abi.hpp"
 #include "iris/manifest.hpp"
@@ -119,6 +120,29 @@ Json json_of_all(const std::vector<Value>& values) {
   return list;
 }
 
+/// All but the checksum.
+Json content_of(const Manifest& manifest) {
+  return {
+      {"abi", manifest.abi},
+      {"name", manifest.name},
+      {"target", manifest.target},
+      {"spec_hash", manifest.spec_hash},
+      {"variant", manifest.variant},
+      {"problem", json_of(manifest.problem)},
+      {"timeout_ms", manifest.timeout_ms},
+      {"in_place", manifest.in_place},
+      {"arguments", json_of_all(manifest.arguments)},
+      {"intermediates", json_of_all(manifest.intermediates)},
+      {"kernels", json_of_all(manifest.kernels)},
+      {"schedules", json_of_all(manifest.schedules)},
+  };
+}
+
+/// Over what is said, however it is laid out.
+std::string checksum_of(const Json& content) {
+  return sha256_hex(content.dump());
+}
+
 // --- from JSON
 
 template <typename Value>
@@ -135,7 +159,7 @@ class Reader {
   Manifest read(const Json& json) {
     const Members members(json, "the manifest",
                           {"abi", "name", "target", "spec_hash", "variant", "problem", "timeout_ms", "in_place",
-                           "arguments", "intermediates", "kernels", "schedules"});
+                           "arguments", "intermediates", "kernels", "schedules", "checksum"});
     Manifest manifest;
     manifest.abi = device::abi_version;
     manifest.name = members.identifier("name");
@@ -160,6 +184,7 @@ class Reader {
     manifest.schedules =
         parse_all<Schedule>(members, "schedules", [this](const Json& each) { return parse_schedule(each); });
     check_order(manifest.schedules);
+    check_intact(manifest, members.sha256("checksum"));
     return manifest;
   }
 
@@ -330,6 +355,14 @@ class Reader {
     }
   }
 
+  /// A launch cannot tell that a kernel has more blocks, flags or workspace than its manifest says: it would write over
+  /// what lies beside them.
+  static void check_intact(const Manifest& manifest, const std::string& checksum) {
+    if (checksum == checksum_of(content_of(manifest))) return;
+    refuse_manifest("that of '" + manifest.name + "' for " + manifest.target +
+                    " was changed since it was written; generate the kernel again");
+  }
+
   Problem problem_;
   std::set<std::string> buffers_;
   std::int64_t kernels_ = 0;
@@ -365,20 +398,8 @@ void check_abi(const Json& json) {
 }  // namespace
 
 std::string to_json(const Manifest& manifest) {
-  const Json json = {
-      {"abi", manifest.abi},
-      {"name", manifest.name},
-      {"target", manifest.target},
-      {"spec_hash", manifest.spec_hash},
-      {"variant", manifest.variant},
-      {"problem", json_of(manifest.problem)},
-      {"timeout_ms", manifest.timeout_ms},
-      {"in_place", manifest.in_place},
-      {"arguments", json_of_all(manifest.arguments)},
-      {"intermediates", json_of_all(manifest.intermediates)},
-      {"kernels", json_of_all(manifest.kernels)},
-      {"schedules", json_of_all(manifest.schedules)},
-  };
+  Json json = content_of(manifest);
+  json["checksum"] = checksum_of(json);
   return json.dump(2) + "\n";
 }
 

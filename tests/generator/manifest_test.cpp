@@ -317,8 +317,45 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
   for (const auto& [pointer, value] : wrong) {
     Json json = sample_json();
     json[Json::json_pointer(pointer)] = value;
-    EXPECT_TRUE(message_of(json.dump()).starts_with("manifest: ")) << pointer << " = " << value;
+    const std::string message = message_of(json.dump());
+    EXPECT_TRUE(message.starts_with("manifest: ")) << pointer << " = " << value;
+    EXPECT_EQ(message.find("was changed"), std::string::npos) << pointer << " = " << value;
   }
+}
+
+TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
+  const std::pair<const char*, Json> changed[] = {
+      {"/target", "gfx950"},
+      {"/problem/world", 6},
+      {"/problem/extents/m", 60},
+      {"/in_place", true},
+      {"/arguments/0/alignment", 1},
+      {"/arguments/1/dtype", "f16"},
+      {"/intermediates/0/shape/0/divisor", 8},
+      {"/kernels/0/blocks", 18},
+      {"/kernels/0/threads", 32},
+      {"/kernels/0/flags", 4},
+      {"/kernels/0/workspace/0/bytes", 5},
+      {"/schedules/0/up_to", 9},
+      {"/schedules/0/steps/0/launch/buffers", {"partial", "input"}},
+      {"/schedules/1/steps/0/copy/to_block", "first"},
+      {"/checksum", std::string(64, 'd')},
+  };
+  for (const auto& [pointer, value] : changed) {
+    Json json = sample_json();
+    json[Json::json_pointer(pointer)] = value;
+    const std::string target = json["target"];
+    EXPECT_EQ(message_of(json.dump()), "manifest: that of 'gradient_sum' for " + target +
+                                           " was changed since it was written; generate the kernel again")
+        << pointer;
+  }
+}
+
+TEST(ManifestParser, DoesNotMindHowTheTextIsLaidOut) {
+  Json sorted = Json::object();
+  const auto by_name = nlohmann::json::parse(to_json(sample()));
+  for (const auto& [key, value] : by_name.items()) sorted[key] = sample_json()[key];
+  EXPECT_EQ(message_of(sorted.dump()), "accepted");
 }
 
 TEST(ManifestParser, SaysWhatAnotherAbiMeans) {

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_0622f70087e2d36f {
+inline namespace builds_88430b96f8811a04 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_0622f70087e2d36f
+}  // namespace builds_88430b96f8811a04
 }  // namespace irisgen_kernels
