@@ -4,7 +4,7 @@
 # At build time: writes the sources, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
 # compiles them for the TARGETS (default: host) and builds the code into `app`, which may include "NAME.hpp" and is
 # linked with irisgen::runtime. Made again when a specification or irisgen itself (with its templates and device
-# headers) changes. COMPILER names one of `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers'
+# headers) changes, or when a launcher is changed or removed by hand: the folder is the build's. COMPILER names one of `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers'
 # (default: irisgen_kernels); LICENSE is the first line of every file that is written, as a comment.
 #
 # `app` must have been added in the same directory; sources may be added to it later.
@@ -16,6 +16,7 @@ function(irisgen_generate)
   if(NOT arg_TARGET OR NOT arg_SPECS)
     message(FATAL_ERROR "irisgen_generate needs TARGET and SPECS")
   endif()
+  _irisgen_check_target(${arg_TARGET})
   get_target_property(home ${arg_TARGET} SOURCE_DIR)
   if(NOT home STREQUAL CMAKE_CURRENT_SOURCE_DIR)
     message(FATAL_ERROR "irisgen_generate must be called where ${arg_TARGET} is added: in ${home}")
@@ -27,6 +28,9 @@ function(irisgen_generate)
   set(compiler "")
   if(arg_COMPILER)
     set(compiler "--compiler=${arg_COMPILER}")
+  endif()
+  if(arg_LICENSE MATCHES "[\n;]")
+    message(FATAL_ERROR "irisgen_generate: LICENSE is one line without ';'")
   endif()
   set(launchers "")
   if(arg_NAMESPACE)
@@ -49,9 +53,9 @@ function(irisgen_generate)
   foreach(spec IN LISTS arg_SPECS)
     cmake_path(ABSOLUTE_PATH spec NORMALIZE)
     cmake_path(GET spec STEM LAST_ONLY stem)
-    if(NOT stem MATCHES "^[A-Za-z0-9_.+-]+$")
+    if(NOT stem MATCHES "^[.+-]*[A-Za-z0-9_][A-Za-z0-9_.+-]*$")
       message(FATAL_ERROR "irisgen_generate: a specification's name becomes a folder's and a file's: "
-                          "write '${stem}' with letters, digits, '_', '.', '+' and '-' only")
+                          "write '${stem}' with letters, digits, '_', '.', '+' and '-' only, and not of the last three alone")
     endif()
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.irisgen/${stem}")
     set(embedding "${folder}/${stem}.kernels.cpp")
@@ -60,7 +64,7 @@ function(irisgen_generate)
     endif()
     add_custom_command(
       OUTPUT "${embedding}"
-      COMMAND irisgen::irisgen generate "${spec}" ${targets} ${launchers} -o "${folder}" --quiet
+      COMMAND irisgen::irisgen generate "${spec}" ${targets} ${launchers} -o "${folder}" --force --quiet
       COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} ${launchers} -o "${folder}"
               --embed "${embedding}" --depfile "${embedding}.d" --quiet
       DEPENDS "${spec}" ${tools}
@@ -75,6 +79,23 @@ function(irisgen_generate)
   set_target_properties(${arg_TARGET} PROPERTIES IRISGEN_EMBEDDINGS "${embeddings}")
   if(NOT before)
     cmake_language(EVAL CODE "cmake_language(DEFER CALL _irisgen_compile_after [[${arg_TARGET}]])")
+  endif()
+endfunction()
+
+# In words, where CMake would speak of target_sources() or of a property.
+function(_irisgen_check_target target)
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "irisgen_generate: there is no target ${target}; call it after add_executable or add_library")
+  endif()
+  get_target_property(aliased ${target} ALIASED_TARGET)
+  if(aliased)
+    message(FATAL_ERROR "irisgen_generate: ${target} is an alias; write TARGET ${aliased}")
+  endif()
+  get_target_property(imported ${target} IMPORTED)
+  get_target_property(type ${target} TYPE)
+  if(imported OR NOT type MATCHES "^(EXECUTABLE|(STATIC|SHARED|MODULE|OBJECT)_LIBRARY)$")
+    message(FATAL_ERROR "irisgen_generate: kernels are built into an executable or a library with sources of its own, "
+                        "which ${target} is not")
   endif()
 endfunction()
 

@@ -1,9 +1,13 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,15 +110,26 @@ void write_embedding(const std::vector<Compiled>& all, const CompileOptions& opt
   write_file(options.embed, emit_embedding(builds, options.launcher));
 }
 
+/// What the embedding is made of: the inputs, and the launchers that it includes. A build that lost one makes it again.
+std::vector<fs::path> inputs_of_embedding(const std::vector<Compiled>& all, const CompileOptions& options) {
+  std::vector<fs::path> inputs = inputs_of(options.spec);
+  std::set<fs::path> launchers;
+  for (const Compiled& compiled : all) {
+    launchers.insert(options.embed.parent_path() / (compiled.built.manifest.name + ".hpp"));
+  }
+  std::ranges::copy_if(launchers, std::back_inserter(inputs), [](const fs::path& file) { return fs::exists(file); });
+  return inputs;
+}
+
 void write_depfile(const std::vector<Compiled>& all, const CompileOptions& options) {
-  std::vector<fs::path> outputs;
   if (!options.embed.empty()) {  // the one that a build rule names
-    outputs.push_back(options.embed);
-  } else {
-    for (const Compiled& compiled : all) {
-      for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
-        outputs.push_back(options.folder / compiled.file(kernel));
-      }
+    write_file(options.depfile, depfile(std::array{options.embed}, inputs_of_embedding(all, options)));
+    return;
+  }
+  std::vector<fs::path> outputs;
+  for (const Compiled& compiled : all) {
+    for (std::size_t kernel = 0; kernel < compiled.built.code.size(); ++kernel) {
+      outputs.push_back(options.folder / compiled.file(kernel));
     }
   }
   write_file(options.depfile, depfile(outputs, inputs_of(options.spec)));
