@@ -23,7 +23,8 @@ using test::host_operation;
 std::vector<std::vector<int>> outputs_of(const std::string& symbol, int world_size, std::int64_t n,
                                          std::uint64_t seed = 0, int launches = 1) {
   World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
-  const BuiltOperation built = host_operation(symbol, world_size);
+  BuiltOperation built = host_operation(symbol, world_size);
+  built.manifest.timeout_ms = 24 * 3600 * 1000;
   std::vector<std::vector<int>> outputs(static_cast<std::size_t>(world_size));
   world.run([&](Context& context) {
     const auto bytes = static_cast<std::size_t>(n) * sizeof(int);
@@ -43,7 +44,7 @@ std::vector<std::vector<int>> outputs_of(const std::string& symbol, int world_si
   return outputs;
 }
 
-/// The words in which a run of this kernel fails.
+/// The words in which a run of this kernel fails, long before a wait of it would run out of time.
 std::string failure_of(const std::string& symbol) {
   return error_of([&] { outputs_of(symbol, 3, 128); });
 }
@@ -92,9 +93,7 @@ TEST(HostEngine, RunsInAnOrderThatTheSeedDecides) {
 }
 
 TEST(HostEngine, NamesWhoWaitsForWhomInADeadlock) {
-  const auto start = std::chrono::steady_clock::now();
   const std::string failure = failure_of("missing_signal");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_NE(failure.find("deadlock: no thread of any kernel can go on"), std::string::npos) << failure;
   EXPECT_NE(failure.find("missing_signal, rank 0, blocks 0-1: waits for rank 1 to deliver its contribution; expected "
                          "step 0 of launch 1, saw no launch"),

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -268,9 +267,9 @@ TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
     const Extents extents =
         test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 8, 16, 16) : Extents{{"m", 1}, {"n", 512}};
     const Sample sample{.algorithm = algorithm, .world = 3, .extents = extents};
-    const BuiltOperation built = build(sample);
-    const int missing = 1;  // the root of a broadcast, and the middle of a ring
-    const auto start = std::chrono::steady_clock::now();
+    BuiltOperation built = build(sample);
+    built.manifest.timeout_ms = 24 * 3600 * 1000;  // nobody waits for that
+    const int missing = 1;                         // the root of a broadcast, and the middle of a ring
     World ranks({.size = 3, .heap_bytes = 16U << 20U});
     const std::string sentence = test::error_of([&] {
       ranks.run([&](Context& context) {
@@ -283,7 +282,6 @@ TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
         context.barrier();
       });
     });
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
     EXPECT_NE(sentence.find("deadlock"), std::string::npos) << sample.text() << sentence;
     EXPECT_NE(sentence.find("for rank 1 "), std::string::npos) << sample.text() << sentence;
     EXPECT_NE(sentence.find("rank 1 runs no kernel; it waits in barrier()"), std::string::npos) << sentence;
