@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -44,8 +45,8 @@ class HostDevice final : public Device {
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void release_host(void* memory) noexcept override { release(memory); }
 
-  Stream create_stream() override { return engine_->create_stream(rank_); }
-  void destroy_stream(Stream stream) noexcept override { engine_->destroy_stream(static_cast<HostStream*>(stream)); }
+  Stream create_stream() override { return *streams_.insert(engine_->create_stream(rank_)).first; }
+  void destroy_stream(Stream stream) noexcept override;
   void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
   void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream) override;
   void enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
@@ -67,15 +68,28 @@ class HostDevice final : public Device {
     HostStream* stream = nullptr;      // that it was last recorded in
   };
 
-  HostStream& queue(Stream stream) const {
-    return stream == nullptr ? *default_stream_ : *static_cast<HostStream*>(stream);
-  }
+  HostStream& queue(Stream stream) const;
 
   std::shared_ptr<Engine> engine_;
   int rank_;
   HostStream* default_stream_;
+  std::set<HostStream*> streams_;  ///< the rank's other ones
   std::map<void*, std::size_t> mappings_;
 };
+
+void HostDevice::destroy_stream(Stream stream) noexcept {
+  auto* host_stream = static_cast<HostStream*>(stream);
+  if (streams_.erase(host_stream) > 0) engine_->destroy_stream(host_stream);
+}
+
+HostStream& HostDevice::queue(Stream stream) const {
+  if (stream == nullptr) return *default_stream_;
+  auto* host_stream = static_cast<HostStream*>(stream);
+  if (streams_.contains(host_stream)) return *host_stream;
+  throw std::runtime_error("rank " + std::to_string(rank_) +
+                           " is given a stream that is not its own, or that was destroyed; take one from its "
+                           "Device::create_stream");
+}
 
 void* HostDevice::allocate(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
@@ -119,6 +133,12 @@ void HostDevice::launch(const Function& function, const LaunchConfig& config,
     throw std::runtime_error(std::string(config.name) + ": rank " + std::to_string(rank_) + " launches " +
                              std::to_string(config.blocks) + " blocks of " + std::to_string(config.threads) +
                              " threads; both must be at least 1");
+  }
+  const std::size_t threads = static_cast<std::size_t>(config.blocks) * static_cast<std::size_t>(config.threads);
+  if (threads > host::max_device_threads) {
+    throw std::runtime_error(std::string(config.name) + ": rank " + std::to_string(rank_) + " launches " +
+                             std::to_string(threads) + " device threads; the CPU engine runs at most " +
+                             std::to_string(host::max_device_threads) + " at a time, so lower blocks or threads");
   }
   engine_->enqueue(
       queue(config.stream),

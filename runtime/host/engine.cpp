@@ -1,5 +1,7 @@
 #include "runtime/host/engine.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -13,6 +15,7 @@ namespace iris::host {
 Engine::Engine(int ranks, std::uint64_t seed)
     : scheduler_(seed),
       ranks_(static_cast<std::size_t>(ranks)),
+      process_(::getpid()),
       thread_(start_thread("the kernels of the CPU", [this] { serve(); })) {}
 
 Engine::~Engine() {
@@ -70,6 +73,10 @@ void Engine::synchronize(HostStream& stream) {
   std::unique_lock lock(mutex_);
   RankActivity& rank = ranks_[static_cast<std::size_t>(stream.rank)];
   if (rank.error == nullptr && !stream.drained()) {
+    if (::getpid() != process_) {
+      throw std::runtime_error(
+          "this World belongs to the process that fork() was called in; make one in the new process");
+    }
     const bool was_running = std::exchange(rank.running, false);
     rank.synchronizes = &stream;
     rank.doing = "waits in synchronize()";

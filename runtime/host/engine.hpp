@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -78,7 +80,8 @@ class Engine final : public RankObserver {
   /// For the event's last recording; an event that was never recorded holds nothing up.
   void wait(HostStream& stream, std::shared_ptr<HostEvent> event);
 
-  /// Waits until the stream has nothing left. Throws the report of a deadlock, if this rank's launches were part of it.
+  /// Waits until the stream has nothing left. Throws the report of a deadlock, if this rank's launches were part of it,
+  /// and in a process that fork() has made, where nothing would ever run.
   void synchronize(HostStream& stream);
 
   void resumed(int rank) override;
@@ -101,6 +104,7 @@ class Engine final : public RankObserver {
   bool stopping_ = false;
   Scheduler scheduler_;
   std::vector<RankActivity> ranks_;
+  pid_t process_;
   std::list<HostStream> streams_;
   std::thread thread_;  // last: it uses all of the above
 };

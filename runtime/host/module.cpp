@@ -1,11 +1,13 @@
 #include "runtime/host/module.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 #include "runtime/host/scheduler.hpp"
@@ -18,6 +20,18 @@ constexpr const char* engine_variable = "iris_host_engine";
 
 std::runtime_error cannot_load(const std::string& why) {
   return std::runtime_error("cannot load the kernel's code object for host: " + why);
+}
+
+/// A library that was cut short may well load: it is mapped, and the process dies where its end should be. The table of
+/// sections is the last thing in the file.
+void check_whole(std::span<const std::byte> bytes) {
+  Elf64_Ehdr header{};
+  if (bytes.size() < sizeof header) return;  // the loader says so
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t table = std::size_t{header.e_shnum} * header.e_shentsize;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shoff == 0) return;
+  if (header.e_shoff <= bytes.size() && table <= bytes.size() - header.e_shoff) return;
+  throw cannot_load("it is cut short; compile it again");
 }
 
 void write_all(int file, const std::byte* data, std::size_t bytes) {
@@ -35,6 +49,7 @@ void write_all(int file, const std::byte* data, std::size_t bytes) {
 HostModule::HostModule(const CodeObject& code) : file_(::memfd_create("irisgen-kernel", MFD_CLOEXEC)) {
   if (file_ < 0) throw cannot_load(std::strerror(errno));
   try {
+    check_whole(code.bytes);
     write_all(file_, code.bytes.data(), code.bytes.size());
     library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw cannot_load(::dlerror());

@@ -1,10 +1,11 @@
 // The CPU engine: that kernels run, that their order is seeded, and that what can never go on is reported.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -265,6 +266,81 @@ TEST(HostEngine, NamesAnEntryThatIsNotThere) {
   const std::string failure =
       error_of([&] { world.run([&](Context& context) { const Operation operation(context, built, {{"n", 1}}); }); });
   EXPECT_NE(failure.find("no entry 'no_such_kernel_host'"), std::string::npos) << failure;
+}
+
+TEST(HostEngine, RefusesACodeObjectThatIsCutShort) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const auto library = test::host_kernel_library();
+  world.run([&](Context& context) {
+    for (const std::size_t bytes : {library.size() - 1, library.size() / 2, std::size_t{4096}, std::size_t{100}}) {
+      CodeObject code{.target = "host", .compiler = "cut", .bytes = library};
+      code.bytes.resize(bytes);
+      const std::string failure = error_of([&] { context.device().load(code); });
+      EXPECT_NE(failure.find("cannot load the kernel's code object for host: it is cut short"), std::string::npos)
+          << bytes << " bytes: " << failure;
+    }
+  });
+}
+
+TEST(HostEngine, RefusesStreamsThatAreNotTheRanks) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 2);
+  Stream first = nullptr;
+  world.run([&](Context& context) {
+    void* buffer = context.allocate(256);
+    Operation operation(context, built, {{"n", 64}});
+    const auto failure_with = [&](Stream stream) {
+      return error_of([&] { operation.launch({buffer, buffer}, {{"n", 64}}, stream); });
+    };
+    const Stream stream = context.device().create_stream();
+    EXPECT_EQ(failure_with(stream), "");
+    context.synchronize(stream);
+    if (context.rank() == 0) first = stream;
+    context.barrier();
+    const std::string refusal = "is given a stream that is not its own, or that was destroyed";
+    EXPECT_EQ(failure_with(first).find(refusal) != std::string::npos, context.rank() == 1);
+    context.synchronize(first == stream ? stream : nullptr);
+    context.barrier();
+    context.device().destroy_stream(stream);
+    EXPECT_NE(failure_with(stream).find(refusal), std::string::npos);
+    EXPECT_NE(error_of([&] { context.synchronize(stream); }).find(refusal), std::string::npos);
+  });
+}
+
+TEST(HostEngine, SaysThatAWorldDoesNotComeAlongToAForkedProcess) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 1);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string failure = error_of([&] {
+      world.run([&](Context& context) {
+        void* buffer = context.allocate(256);
+        Operation operation(context, built, {{"n", 64}});
+        operation.launch({buffer, buffer}, {{"n", 64}});
+        context.synchronize();
+      });
+    });
+    ::_exit(failure.find("this World belongs to the process that fork() was called in") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(HostEngine, RefusesMoreThreadsThanItRunsBeforeItMakesThem) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const CodeObject code = host_operation("add_index", 1).code[0];
+  world.run([&](Context& context) {
+    const auto module = context.device().load(code);
+    const Function& function = module->function("add_index");
+    const std::string failure = error_of([&] {
+      context.device().launch(function, {.name = "add_index", .blocks = 2'000'000'000, .threads = 1024}, {});
+    });
+    EXPECT_NE(failure.find("launches 2048000000000 device threads; the CPU engine runs at most 262144"),
+              std::string::npos)
+        << failure;
+  });
 }
 
 }  // namespace
