@@ -143,6 +143,9 @@ Extents resolve_extents(const Manifest& manifest, const Extents& given) {
     if (!manifest.problem.has_extent(name)) {
       throw error_of(manifest, "there is no extent " + quoted(name) + " in this kernel");
     }
+    if (std::ranges::count(given, name, &Extents::Entry::first) > 1) {
+      throw error_of(manifest, name + " is given twice");
+    }
   }
   Extents extents;
   for (const NamedExtent& named : manifest.problem.extents) extents.set(named.name, resolve(manifest, named, given));
@@ -172,13 +175,18 @@ std::int64_t bytes_of(const Argument& argument, const Extents& extents) {
 OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
   OperationLayout layout;
   std::int64_t end = 0;
-  const auto place = [&end](std::int64_t bytes) {
+  const auto place = [&](std::int64_t bytes) {
+    if (bytes > max_bytes - end) {
+      throw error_of(manifest,
+                     "flags, workspace and intermediate buffers for this capacity have more than 2^62 bytes; "
+                     "lower the capacity");
+    }
     const std::int64_t begin = end;
     end += aligned(bytes);
     return begin;
   };
   for (const KernelEntry& kernel : manifest.kernels) {
-    layout.kernels.push_back({.flags = place(kernel.flags * std::int64_t{sizeof(device::u64)}),
+    layout.kernels.push_back({.flags = place(product(kernel.flags, sizeof(device::u64)).value_or(max_bytes)),
                               .launches = place(kernel.blocks * std::int64_t{sizeof(device::u64)})});
   }
   layout.counted_bytes = end;
@@ -202,7 +210,7 @@ const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
 }
 
 void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,
-                   const std::function<bool(const void*, std::size_t)>& is_symmetric) {
+                   const std::function<bool(const void*, std::size_t)>& is_allocated) {
   if (buffers.size() != manifest.arguments.size()) {
     throw error_of(manifest, "takes " + std::to_string(manifest.arguments.size()) + " buffers, not " +
                                  std::to_string(buffers.size()));
@@ -218,9 +226,10 @@ void check_buffers(const Manifest& manifest, const Extents& extents, std::span<v
       throw error_of(manifest,
                      quoted(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes");
     }
-    if (argument.symmetric && !is_symmetric(buffers[i], static_cast<std::size_t>(bytes))) {
+    if (argument.symmetric && !is_allocated(buffers[i], static_cast<std::size_t>(bytes))) {
       throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(bytes) +
-                                   " bytes) does not lie on the symmetric heap; take it from Context::allocate");
+                                   " bytes) does not lie within an allocation on the symmetric heap; take it from "
+                                   "Context::allocate");
     }
   }
   check_aliasing(manifest, extents, buffers);

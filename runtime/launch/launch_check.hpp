@@ -43,6 +43,6 @@ const Schedule& schedule_for(const Manifest& manifest, const Extents& extents);
 /// Throws std::runtime_error naming the argument if the number of buffers, an alignment, the aliasing or the symmetry
 /// is not as the manifest demands. A buffer may be null only if it has no bytes.
 void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,
-                   const std::function<bool(const void*, std::size_t)>& is_symmetric);
+                   const std::function<bool(const void*, std::size_t)>& is_allocated);
 
 }  // namespace iris

@@ -57,7 +57,7 @@ Dtype dtype_of(const Manifest& manifest, const std::string& buffer) {
 /// Memory that goes back to a rank's heap.
 struct ReturnToHeap {
   Context::State* context;
-  void operator()(char* memory) const { context->free(memory); }
+  void operator()(char* memory) const { context->free(memory, Owner::operation); }
 };
 
 /// Memory that goes back to a rank's device as allocate_host gave it.
@@ -121,6 +121,7 @@ struct Operation::State {
   void perform(const Launch& launch, int number, const CopyStep& step) const;
   void perform(const Launch& launch, int number, const WaitStep& step) const;
 
+  std::shared_ptr<void> world;  // may end before its operations
   Context::State& context;
   Manifest manifest;
   Extents capacity;
@@ -134,7 +135,7 @@ struct Operation::State {
 };
 
 Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
-    : context(of_context), manifest(built.manifest) {
+    : world(of_context.world.lock()), context(of_context), manifest(built.manifest) {
   check_world(built, context);
   capacity = resolve_extents(manifest, wanted_capacity);
   kernels.reserve(manifest.kernels.size());
@@ -147,7 +148,7 @@ Operation::State::State(Context::State& of_context, const BuiltOperation& built,
 void Operation::State::place_on_heap() {
   const OperationLayout layout = layout_of(manifest, capacity);
   const std::string call = call_of(manifest, layout.total_bytes);
-  memory = {static_cast<char*>(context.allocate(static_cast<std::size_t>(layout.total_bytes), call)),
+  memory = {static_cast<char*>(context.allocate(static_cast<std::size_t>(layout.total_bytes), call, Owner::operation)),
             ReturnToHeap{&context}};
   fault = {static_cast<device::Fault*>(context.device.allocate_host(sizeof(device::Fault))),
            ReturnToDevice{&context.device}};
@@ -195,7 +196,7 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   const Extents extents = resolve_extents(manifest, given);
   check_capacity(manifest, extents, capacity);
   check_buffers(manifest, extents, arguments,
-                [this](const void* begin, std::size_t bytes) { return context.on_heap(begin, bytes); });
+                [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
   const Launch launch{arguments, extents, stream};
   record.in_flight = stream;
   for (const Step& step : schedule_for(manifest, extents).steps) {
@@ -274,6 +275,7 @@ Operation::Operation(Operation&&) noexcept = default;
 Operation& Operation::operator=(Operation&&) noexcept = default;
 
 void Operation::launch(std::span<void* const> buffers, const Extents& extents, Stream stream) {
+  if (state_ == nullptr) throw std::logic_error("this Operation was moved from; launch the one that it became");
   state_->launch(buffers, extents, stream);
 }
 

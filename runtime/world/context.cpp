@@ -31,17 +31,18 @@ bool note_fault(LaunchRecord& record) {
 
 }  // namespace
 
-void* Context::State::allocate(std::size_t bytes, const std::string& call) {
+void* Context::State::allocate(std::size_t bytes, const std::string& call, Owner owner) {
   bootstrap.barrier(rank, {.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
-  const auto offset = heap.allocate(bytes);
+  const auto offset = heap.allocate(bytes, owner);
   if (!offset.has_value()) throw std::runtime_error(describe_full(heap, call));
   return bases[static_cast<std::size_t>(rank)] + *offset;
 }
 
-void Context::State::free(void* memory) {
+void Context::State::free(void* memory, Owner owner) {
   if (memory == nullptr) return;
   const char* base = bases[static_cast<std::size_t>(rank)];
-  const bool freed = on_heap(memory, 1) && heap.free(static_cast<std::size_t>(static_cast<char*>(memory) - base));
+  const bool freed =
+      on_heap(memory, 1) && heap.free(static_cast<std::size_t>(static_cast<char*>(memory) - base), owner);
   if (!freed) {
     throw std::runtime_error("rank " + std::to_string(rank) +
                              " frees memory that allocate() did not return, or that is free already");
@@ -53,6 +54,11 @@ bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
   return first >= begin && first - begin <= heap.size() && bytes <= heap.size() - (first - begin) &&
          (bytes > 0 || first - begin < heap.size());
+}
+
+bool Context::State::is_allocated(const void* memory, std::size_t bytes) const {
+  const char* base = bases[static_cast<std::size_t>(rank)];
+  return on_heap(memory, bytes) && heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes);
 }
 
 void Context::State::synchronize(Stream stream) {
@@ -99,11 +105,11 @@ Device& Context::device() {
 }
 
 void* Context::allocate(std::size_t bytes) {
-  return state_.allocate(bytes, "allocate(" + std::to_string(bytes) + " bytes)");
+  return state_.allocate(bytes, "allocate(" + std::to_string(bytes) + " bytes)", Owner::user);
 }
 
 void Context::free(void* memory) {
-  state_.free(memory);
+  state_.free(memory, Owner::user);
 }
 
 bool Context::is_symmetric(const void* memory, std::size_t bytes) const {

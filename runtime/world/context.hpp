@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,13 +41,17 @@ struct Context::State {
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
   std::exception_ptr deferred;  ///< a launch's failure found where it could not be thrown
+  std::weak_ptr<void> world;    ///< all that this refers to
 
   /// Collective allocation under the name of the call that asks for it.
-  void* allocate(std::size_t bytes, const std::string& call);
-  void free(void* memory);
+  void* allocate(std::size_t bytes, const std::string& call, Owner owner);
+  /// Throws for what is not an allocation of this owner.
+  void free(void* memory, Owner owner);
   void synchronize(Stream stream);
   void barrier(const std::string& call);
   bool on_heap(const void* memory, std::size_t bytes) const;
+  /// Whether it lies within one allocation of the user's.
+  bool is_allocated(const void* memory, std::size_t bytes) const;
   /// Of memory on this rank's heap.
   char* on_rank(char* memory, int peer) const {
     return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];

@@ -22,7 +22,7 @@ Heap::Heap(std::size_t bytes) : size_(bytes / alignment * alignment) {
   if (size_ > 0) free_.emplace(0, size_);
 }
 
-std::optional<std::size_t> Heap::allocate(std::size_t bytes) {
+std::optional<std::size_t> Heap::allocate(std::size_t bytes, Owner owner) {
   if (bytes > size_) return std::nullopt;
   const std::size_t length = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   const auto block = std::ranges::find_if(free_, [&](const auto& candidate) { return candidate.second >= length; });
@@ -30,16 +30,16 @@ std::optional<std::size_t> Heap::allocate(std::size_t bytes) {
   const auto [offset, available] = *block;
   free_.erase(block);
   if (available > length) free_.emplace(offset + length, available - length);
-  allocated_.emplace(offset, length);
+  allocated_.emplace(offset, Allocation{length, owner});
   allocated_bytes_ += length;
   digest_ ^= hash_of(offset, length);
   return offset;
 }
 
-bool Heap::free(std::size_t offset) {
+bool Heap::free(std::size_t offset, Owner owner) {
   const auto found = allocated_.find(offset);
-  if (found == allocated_.end()) return false;
-  const std::size_t length = found->second;
+  if (found == allocated_.end() || found->second.owner != owner) return false;
+  const std::size_t length = found->second.length;
   allocated_.erase(found);
   allocated_bytes_ -= length;
   digest_ ^= hash_of(offset, length);
@@ -57,6 +57,14 @@ bool Heap::free(std::size_t offset) {
     }
   }
   return true;
+}
+
+bool Heap::holds(std::size_t offset, std::size_t bytes, Owner owner) const {
+  const auto behind = allocated_.upper_bound(offset);
+  if (behind == allocated_.begin()) return false;
+  const auto& [begin, allocation] = *std::prev(behind);
+  const std::size_t before = offset - begin;
+  return allocation.owner == owner && before < allocation.length && bytes <= allocation.length - before;
 }
 
 std::size_t Heap::largest_free() const {

@@ -7,6 +7,9 @@
 
 namespace iris {
 
+/// Who frees an allocation.
+enum class Owner { user, operation };
+
 /// The bookkeeping of one rank's symmetric heap: offsets into an arena, no memory of its own. First fit, neighbouring
 /// free blocks joined. Two heaps that hold the same allocations answer the next request with the same offset, whatever
 /// happened before.
@@ -17,9 +20,11 @@ class Heap {
   explicit Heap(std::size_t bytes);
 
   /// The offset of so many bytes (at least one unit of alignment), or nothing if no free block is long enough.
-  std::optional<std::size_t> allocate(std::size_t bytes);
-  /// False if no allocation begins at this offset.
-  bool free(std::size_t offset);
+  std::optional<std::size_t> allocate(std::size_t bytes, Owner owner = Owner::user);
+  /// False if no allocation of this owner begins at this offset.
+  bool free(std::size_t offset, Owner owner = Owner::user);
+  /// Whether [offset, offset + bytes) lies within one allocation of this owner.
+  bool holds(std::size_t offset, std::size_t bytes, Owner owner = Owner::user) const;
 
   /// Of what is allocated, where. Equal for equal heaps, in whatever order they came to be so.
   std::uint64_t digest() const { return digest_; }
@@ -34,8 +39,12 @@ class Heap {
   std::size_t size_;
   std::size_t allocated_bytes_ = 0;
   std::uint64_t digest_ = 0;
+  struct Allocation {
+    std::size_t length;
+    Owner owner;
+  };
   std::map<std::size_t, std::size_t> free_;  // offset to length
-  std::map<std::size_t, std::size_t> allocated_;
+  std::map<std::size_t, Allocation> allocated_;
 };
 
 }  // namespace iris

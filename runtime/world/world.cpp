@@ -82,7 +82,9 @@ void World::State::run_rank(int rank, const std::function<void(Context&)>& body)
   bootstrap.leave(rank, error);
 }
 
-World::World(const WorldOptions& options) : state_(std::make_unique<State>(options)) {}
+World::World(const WorldOptions& options) : state_(std::make_shared<State>(options)) {
+  for (const auto& rank : state_->ranks) rank->world = state_;
+}
 
 World::~World() = default;
 

@@ -54,6 +54,33 @@ TEST(Heap, RefusesWhatDoesNotFit) {
   EXPECT_EQ(heap.largest_free(), 0u);
 }
 
+TEST(Heap, LetsNobodyFreeWhatIsAnothers) {
+  Heap heap(1024);
+  const auto users = heap.allocate(256);
+  const auto operations = heap.allocate(256, Owner::operation);
+  EXPECT_FALSE(heap.free(*operations));
+  EXPECT_FALSE(heap.free(*users, Owner::operation));
+  EXPECT_TRUE(heap.free(*operations, Owner::operation));
+  EXPECT_TRUE(heap.free(*users));
+}
+
+TEST(Heap, HoldsWhatLiesWithinOneAllocation) {
+  Heap heap(2048);
+  EXPECT_FALSE(heap.holds(0, 0));
+  const auto first = heap.allocate(512);
+  heap.allocate(256);
+  heap.allocate(256, Owner::operation);
+  EXPECT_TRUE(heap.holds(*first, 512));
+  EXPECT_TRUE(heap.holds(*first + 500, 12));
+  EXPECT_FALSE(heap.holds(*first + 500, 13)) << "the rest lies in the next";
+  EXPECT_TRUE(heap.holds(512, 256));
+  EXPECT_FALSE(heap.holds(768, 1)) << "an operation's";
+  EXPECT_FALSE(heap.holds(1024, 1)) << "nobody's";
+  EXPECT_FALSE(heap.holds(512, SIZE_MAX));
+  heap.free(*first);
+  EXPECT_FALSE(heap.holds(*first, 1));
+}
+
 TEST(Heap, RefusesToFreeWhatIsNotAllocated) {
   Heap heap(1024);
   const auto offset = heap.allocate(512);

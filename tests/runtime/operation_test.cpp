@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,7 +138,66 @@ TEST_F(OperationLaunch, ChecksSymmetry) {
   with_operation([](Operation& operation, char* input, char*) {
     std::vector<int> elsewhere(64);
     expect_part(launch_failure(operation, {input, elsewhere.data()}),
-                "'output' (256 bytes) does not lie on the symmetric heap");
+                "'output' (256 bytes) does not lie within an allocation on the symmetric heap");
+  });
+}
+
+TEST_F(OperationLaunch, RefusesABufferShorterThanWhatIsLaunched) {
+  with_operation([](Operation& operation, char* input, char* output) {
+    EXPECT_EQ(launch_failure(operation, {input, output + 128}, of_n(32)), "");
+    expect_part(launch_failure(operation, {input, output + 128}, of_n(33)),
+                "'output' (132 bytes) does not lie within an allocation");
+  });
+}
+
+TEST(Operation, RefusesABufferThatWasFreed) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 1);
+  world.run([&](Context& context) {
+    void* input = context.allocate(256);
+    void* output = context.allocate(256);
+    Operation operation(context, built, of_n(64));
+    context.free(input);
+    expect_part(error_of([&] { operation.launch({input, output}, of_n(64)); }),
+                "'input' (256 bytes) does not lie within an allocation");
+  });
+}
+
+TEST(Operation, KeepsItsOwnMemoryFromTheUser) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 1);
+  world.run([&](Context& context) {
+    Operation operation(context, built, of_n(64));  // the first on the heap
+    void* flags = context.heap_bases()[0];
+    void* output = context.allocate(256);
+    expect_part(error_of([&] { operation.launch({output, flags}, of_n(64)); }),
+                "'output' (256 bytes) does not lie within an allocation");
+    expect_part(error_of([&] { context.free(flags); }), "frees memory that allocate() did not return");
+  });
+}
+
+TEST(Operation, MayEndAfterItsWorld) {
+  std::vector<Operation> operations;
+  {
+    World world({.size = 2, .heap_bytes = 1 << 20});
+    const BuiltOperation built = host_operation("add_index", 2);
+    std::mutex mutex;
+    world.run([&](Context& context) {
+      void* buffer = context.allocate(256);
+      Operation operation(context, built, of_n(64));
+      operation.launch({buffer, buffer}, of_n(64));
+      const std::lock_guard lock(mutex);
+      operations.push_back(std::move(operation));
+    });
+  }
+  EXPECT_EQ(operations.at(1).manifest().name, "add_index");
+}
+
+TEST_F(OperationLaunch, SaysThatItWasMovedFrom) {
+  with_operation([](Operation& operation, char* input, char* output) {
+    const Operation taken = std::move(operation);
+    expect_part(launch_failure(operation, {input, output}),
+                "this Operation was moved from");  // NOLINT(bugprone-use-after-move)
   });
 }
 
@@ -181,6 +241,11 @@ TEST(LaunchCheck, NamesAnExtentThatTheKernelDoesNotHave) {
   expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}, {"q", 5}}); }), "there is no extent 'q'");
 }
 
+TEST(LaunchCheck, RefusesAnExtentThatIsGivenTwice) {
+  const Manifest manifest = with_dynamic_rows();
+  expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}, {"m", 11}}); }), "m is given twice");
+}
+
 TEST(LaunchCheck, NoticesThatSizesOverflow) {
   Manifest manifest = with_dynamic_rows();
   expect_part(
@@ -188,6 +253,20 @@ TEST(LaunchCheck, NoticesThatSizesOverflow) {
       "'input' has more than 2^62 bytes");
   manifest.kernels[0].workspace = {{{1 << 20, {"m", "n"}}}};
   expect_part(error_of([&] { layout_of(manifest, {{"m", 1 << 30}, {"n", 1 << 30}}); }), "the workspace");
+}
+
+TEST(LaunchCheck, NoticesThatPartsOverflowTogether) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  const auto layout = [&] { layout_of(manifest, {{"m", 1}, {"n", std::int64_t{1} << 59}}); };
+  manifest.intermediates = {{.name = "between", .dtype = Dtype::i32, .shape = {{"n"}}}};
+  EXPECT_EQ(error_of(layout), "");
+  manifest.intermediates.push_back({.name = "beside", .dtype = Dtype::i32, .shape = {{"n"}}});
+  expect_part(error_of(layout),
+              "flags, workspace and intermediate buffers for this capacity have more than 2^62 bytes");
+
+  manifest = host_operation("add_index", 1).manifest;
+  manifest.kernels[0].flags = std::int64_t{1} << 61;  // 2^64 bytes
+  expect_part(error_of(layout), "more than 2^62 bytes");
 }
 
 TEST(LaunchCheck, MakesTwoAlignedBuffersOfWorkspace) {

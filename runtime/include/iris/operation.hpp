@@ -20,7 +20,7 @@ struct BuiltOperation {
 };
 
 /// An operation ready to be launched on one rank: its kernels loaded, their flags, workspace and the buffers between
-/// them on the heap, residency checked.
+/// them on the heap, residency checked. It keeps what it needs of its World, which may end before it.
 class Operation {
  public:
   /// Collective: every rank of the world calls it with the same operation, in the same order. `capacity` bounds the

@@ -39,7 +39,7 @@ class World {
   struct State;
 
  private:
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // with the operations that were loaded
 };
 
 /// One rank of a World, as its thread sees it.
@@ -52,7 +52,8 @@ class Context {
   /// Bytes on the symmetric heap, 256-byte aligned, not cleared. Collective: every rank asks for the same size in the
   /// same order, or every rank throws a sentence that tells who asked for what. Throws when the heap is full.
   void* allocate(std::size_t bytes);
-  /// Local; the memory is reused once every rank has freed it and allocates again. Order must agree over ranks.
+  /// Local, of what allocate() returned; the memory is reused once every rank has freed it and allocates again. Order
+  /// must agree over ranks.
   void free(void* memory);
   /// Whether [memory, memory + bytes) lies on this rank's heap. False for an empty range outside it.
   bool is_symmetric(const void* memory, std::size_t bytes) const;
