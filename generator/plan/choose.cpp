@@ -263,6 +263,17 @@ void choose_by_model(const KernelSpec& spec, const std::vector<Candidate>& candi
   take(*fastest(candidates, problem, target), std::move(reason), chosen);
 }
 
+/// Whether a description could have this configuration: a table comes from elsewhere.
+bool is_allowed(KernelSpec spec, const Settings& config) {
+  spec.config = config;
+  try {
+    check(spec);
+    return true;
+  } catch (const SpecError&) {
+    return false;
+  }
+}
+
 /// What the tuning table says, if its configuration can still be planned.
 bool choose_by_table(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
                      Chosen& chosen) {
@@ -274,6 +285,7 @@ bool choose_by_table(const KernelSpec& spec, const Problem& problem, const Targe
   if (variant == variants.end()) return false;
   Settings config = entry->config;
   for (const auto& [key, setting] : spec.config) config[key] = setting;  // the user's own win
+  if (!is_allowed(spec, config)) return false;
   const Candidate candidate = consider(spec, problem, target, config, *variant);
   if (candidate.refusal) return false;
   take(candidate, "tuned: measured " + microseconds(entry->time_us), chosen);

@@ -224,6 +224,12 @@ TEST(Tuning, GivesWayToTheModelWhereItCannotBePlanned) {
   EXPECT_EQ(plan_with(entry_for("two_shot", {{"threads", {.value = 100}}})).variant, "one_shot");
 }
 
+TEST(Tuning, GivesWayToTheModelWhereADescriptionCouldNotSaySo) {
+  for (const auto& [key, value] : {std::pair("vector", 3), {"threads", -256}, {"timeout_ms", -1}, {"timeout_ms", 0}}) {
+    EXPECT_EQ(plan_with(entry_for("two_shot", {{key, {.value = value}}})).variant, "one_shot") << key << ": " << value;
+  }
+}
+
 // --- all kernels of a description
 
 TEST(PlanAll, TellsWhatCannotBePlannedAndForWhich) {
