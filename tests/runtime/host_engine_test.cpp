@@ -8,7 +8,9 @@
 #include <array>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host_kernels.hpp"
@@ -308,19 +310,22 @@ TEST(HostEngine, RefusesStreamsThatAreNotTheRanks) {
 }
 
 TEST(HostEngine, SaysThatAWorldDoesNotComeAlongToAForkedProcess) {
-  World world({.size = 1, .heap_bytes = 1 << 20});
+  std::optional<World> world(std::in_place, WorldOptions{.size = 1, .heap_bytes = 1 << 20});
+  world->run([](Context& context) { context.barrier(); });  // its thread is there, and waits
   const BuiltOperation built = host_operation("add_index", 1);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
+    ::alarm(60);
     const std::string failure = error_of([&] {
-      world.run([&](Context& context) {
+      world->run([&](Context& context) {
         void* buffer = context.allocate(256);
         Operation operation(context, built, {{"n", 64}});
         operation.launch({buffer, buffer}, {{"n", 64}});
         context.synchronize();
       });
     });
+    world.reset();
     ::_exit(failure.find("this World belongs to the process that fork() was called in") != std::string::npos ? 0 : 1);
   }
   int status = 0;
