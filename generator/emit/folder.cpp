@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
@@ -23,40 +22,19 @@ constexpr const char* unfinished_name = ".irisgen.unfinished";
   throw std::runtime_error(what + ": " + std::generic_category().message(error));
 }
 
-/// Closes on every way out.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 Folder::Folder(const std::filesystem::path& path)
     : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) fail("cannot open the folder " + path.string(), errno);
-  while (::flock(descriptor_, LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
-    const int error = errno;
-    ::close(descriptor_);
-    fail("cannot lock the folder " + path.string(), error);
+  if (descriptor_.get() < 0) fail("cannot open the folder " + path.string(), errno);
+  while (::flock(descriptor_.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) fail("cannot lock the folder " + path.string(), errno);
   }
 }
 
-Folder::~Folder() {
-  ::close(descriptor_);
-}
-
 std::optional<std::string> Folder::read(const std::string& name) const {
-  const File file(::openat(descriptor_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const iris::Descriptor file(
+      ::openat(descriptor_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
   if (file.get() < 0 && errno == ELOOP) throw std::runtime_error(path_of(name) + " is a symbolic link; remove it");
   if (file.get() < 0) fail("cannot read " + path_of(name), errno);
@@ -64,25 +42,20 @@ std::optional<std::string> Folder::read(const std::string& name) const {
   if (::fstat(file.get(), &status) != 0) fail("cannot read " + path_of(name), errno);
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path_of(name) + " is no regular file; remove it");
 
-  std::string content;
-  std::array<char, 1 << 16> buffer;
-  while (true) {
-    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) fail("cannot read " + path_of(name), errno);
-    if (size == 0) return content;
-    content.append(buffer.data(), static_cast<std::size_t>(size));
-  }
+  auto content = iris::read_all(file.get());
+  if (!content) fail("cannot read " + path_of(name), errno);
+  return content;
 }
 
 void Folder::write(const std::string& name, std::string_view content) const {
-  iris::AtomicFile file(descriptor_, unfinished_name, 0666, path_of(name));
+  iris::AtomicFile file(descriptor_.get(), unfinished_name, 0666, path_of(name));
   file.write(content);
-  file.publish(descriptor_, name);
+  file.publish(descriptor_.get(), name);
 }
 
 void Folder::remove(const std::string& name) const {
-  if (::unlinkat(descriptor_, name.c_str(), 0) != 0 && errno != ENOENT) fail("cannot remove " + path_of(name), errno);
+  if (::unlinkat(descriptor_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+    fail("cannot remove " + path_of(name), errno);
 }
 
 void make_folder(const std::filesystem::path& path) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "generator/manifest/descriptor.hpp"
+
 namespace irisgen {
 
 /// A directory held open, whose files are reached by plain names only: whatever a name or a link says, nothing outside
@@ -14,9 +16,6 @@ class Folder {
  public:
   /// Waits for whoever else holds the folder.
   explicit Folder(const std::filesystem::path& path);
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
 
   /// nullopt if there is none. Throws for a link and for anything else that is no regular file.
   std::optional<std::string> read(const std::string& name) const;
@@ -31,7 +30,7 @@ class Folder {
 
  private:
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  iris::Descriptor descriptor_;
 };
 
 /// Makes the folder, and those above it, if need be. Throws std::runtime_error naming it.

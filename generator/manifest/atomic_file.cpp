@@ -10,34 +10,38 @@
 
 namespace iris {
 
+namespace {
+
+int create(int folder, const std::string& name, int mode) {
+  ::unlinkat(folder, name.c_str(), 0);
+  return ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(int folder, std::string temporary, int mode, std::string shown)
-    : folder_(folder), temporary_(std::move(temporary)), shown_(std::move(shown)) {
-  ::unlinkat(folder_, temporary_.c_str(), 0);
-  descriptor_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (descriptor_ < 0) fail(errno);
+    : folder_(folder),
+      temporary_(std::move(temporary)),
+      shown_(std::move(shown)),
+      descriptor_(create(folder_, temporary_, mode)) {
+  if (descriptor_.get() < 0) fail(errno);
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!published_) ::unlinkat(folder_, temporary_.c_str(), 0);
 }
 
 void AtomicFile::write(std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(descriptor_.get(), bytes)) fail(errno);
 }
 
 void AtomicFile::flush() const {
-  if (::fsync(descriptor_) != 0) fail(errno);
+  if (::fsync(descriptor_.get()) != 0) fail(errno);
 }
 
 void AtomicFile::publish(int folder, const std::string& name) {
   // Some file systems report only here that there was no room.
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (!descriptor_.close()) fail(errno);
   if (::renameat(folder_, temporary_.c_str(), folder, name.c_str()) != 0) fail(errno);
   published_ = true;
 }
@@ -57,20 +61,8 @@ namespace fs = std::filesystem;
 
 /// Into what is no file of its own: a terminal, a pipe, /dev/null.
 void write_into(const fs::path& path, std::string_view bytes) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-  if (descriptor < 0) fail_to_write(path);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = std::exchange(errno, 0);
-      ::close(descriptor);
-      errno = error;
-      fail_to_write(path);
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::close(descriptor) != 0) fail_to_write(path);
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  if (file.get() < 0 || !write_all(file.get(), bytes) || !file.close()) fail_to_write(path);
 }
 
 }  // namespace

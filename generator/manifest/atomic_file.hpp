@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "generator/manifest/descriptor.hpp"
+
 namespace iris {
 
 /// A file that appears under its name whole or not at all: written under another name, then renamed. Removed again
@@ -30,7 +32,7 @@ class AtomicFile {
   int folder_;
   std::string temporary_;
   std::string shown_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool published_ = false;
 };
 

@@ -3,12 +3,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 
 #include "runtime/host/scheduler.hpp"
 
@@ -34,45 +34,28 @@ void check_whole(std::span<const std::byte> bytes) {
   throw cannot_load("it is cut short; compile it again");
 }
 
-void write_all(int file, const std::byte* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t written = ::write(file, data, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw cannot_load(std::strerror(errno));
-    data += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-}
-
 }  // namespace
 
 HostModule::HostModule(const CodeObject& code) : file_(::memfd_create("irisgen-kernel", MFD_CLOEXEC)) {
-  if (file_ < 0) throw cannot_load(std::strerror(errno));
-  try {
-    check_whole(code.bytes);
-    write_all(file_, code.bytes.data(), code.bytes.size());
-    library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) throw cannot_load(::dlerror());
-    auto* engine = static_cast<const device::Engine**>(::dlsym(library_, engine_variable));
-    if (engine == nullptr) throw cannot_load("it does not export " + std::string(engine_variable));
-    *engine = &Scheduler::table();
-  } catch (...) {
-    if (library_ != nullptr) ::dlclose(library_);
-    ::close(file_);
-    throw;
-  }
+  check_whole(code.bytes);
+  const std::string_view bytes(reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size());
+  if (file_.get() < 0 || !write_all(file_.get(), bytes)) throw cannot_load(std::strerror(errno));
+  library_.reset(::dlopen(file_.path().c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library_ == nullptr) throw cannot_load(::dlerror());
+  auto* engine = static_cast<const device::Engine**>(::dlsym(library_.get(), engine_variable));
+  if (engine == nullptr) throw cannot_load("it does not export " + std::string(engine_variable));
+  *engine = &Scheduler::table();
 }
 
-HostModule::~HostModule() {
-  ::dlclose(library_);
-  ::close(file_);
+void HostModule::Unload::operator()(void* library) const {
+  ::dlclose(library);
 }
 
 const Function& HostModule::function(const std::string& symbol) {
   HostFunction& function = functions_[symbol];
   if (function.entry == nullptr) {
     const std::string entry = symbol + "_host";
-    function.entry = reinterpret_cast<Entry>(::dlsym(library_, entry.c_str()));
+    function.entry = reinterpret_cast<Entry>(::dlsym(library_.get(), entry.c_str()));
     if (function.entry == nullptr) {
       functions_.erase(symbol);
       throw std::runtime_error("the code object for host has no entry '" + entry + "'");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "generator/manifest/descriptor.hpp"
 #include "iris/device.hpp"
 #include "runtime/host/grid.hpp"
 
@@ -18,15 +19,15 @@ class HostModule final : public Module {
  public:
   /// Throws std::runtime_error with the loader's own words if the bytes are no such library.
   explicit HostModule(const CodeObject& code);
-  ~HostModule() override;
-  HostModule(const HostModule&) = delete;
-  HostModule& operator=(const HostModule&) = delete;
 
   const Function& function(const std::string& symbol) override;
 
  private:
-  int file_ = -1;  // stays open: the loader knows libraries by path, and the path is this descriptor's number
-  void* library_ = nullptr;
+  struct Unload {
+    void operator()(void* library) const;
+  };
+  Descriptor file_;  // stays open: the loader knows libraries by path, and the path is this descriptor's number
+  std::unique_ptr<void, Unload> library_;
   std::map<std::string, HostFunction> functions_;
 };
 

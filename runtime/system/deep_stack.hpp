@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 #include <cstddef>
-#include <stdexcept>
-#include <string>
 #include <system_error>
+
+#include "runtime/system/thread.hpp"
 
 namespace iris {
 
@@ -19,10 +19,7 @@ inline void run_on_deep_stack(void* (*work)(void*), void* argument) {
   pthread_t thread = {};
   const int error = pthread_create(&thread, &attributes, work, argument);
   pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    throw std::runtime_error("cannot start a thread for the compiler: " + std::generic_category().message(error) +
-                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
-  }
+  if (error != 0) throw cannot_start_thread("the compiler", {error, std::generic_category()});
   pthread_join(thread, nullptr);
 }
 

@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
+
+#include "generator/manifest/descriptor.hpp"
 
 namespace iris {
 namespace {
@@ -32,21 +33,6 @@ void check_owner(const struct stat& status, const fs::path& path) {
     refuse(path, "may be written by other users, who could change the code that runs; remove it, and it is made anew");
   }
 }
-
-/// Closes on every way out.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 }  // namespace
 
@@ -80,15 +66,9 @@ std::optional<std::string> read_private_file(const fs::path& file) {
   if (!S_ISREG(status.st_mode)) refuse(file, "is no regular file; remove it");
   check_owner(status, file);
 
-  std::string content;
-  std::array<char, 1 << 16> buffer;
-  while (true) {
-    const ssize_t size = ::read(opened.get(), buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) fail("read", file);
-    if (size == 0) return content;
-    content.append(buffer.data(), static_cast<std::size_t>(size));
-  }
+  auto content = read_all(opened.get());
+  if (!content) fail("read", file);
+  return content;
 }
 
 }  // namespace iris

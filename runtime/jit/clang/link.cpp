@@ -14,52 +14,22 @@
 #include <cstring>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
+
+#include "generator/manifest/descriptor.hpp"
+#include "runtime/system/thread.hpp"
 
 LLD_HAS_DRIVER(elf)
 
 namespace iris::clang_library {
 namespace {
 
-class Descriptor {
- public:
-  Descriptor(int number, const char* what) : number_(number) {
-    if (number < 0) throw std::system_error(errno, std::generic_category(), what);
-  }
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  /// Names the open file for code that takes a path.
-  std::string path() const { return "/proc/self/fd/" + std::to_string(number_); }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
-
-void write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "write");
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-std::string read_all(int file) {
-  std::string bytes;
-  std::array<char, 1 << 16> piece;
-  while (true) {
-    const ssize_t count = read(file, piece.data(), piece.size());
-    if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "read");
-    if (count == 0) return bytes;
-    if (count > 0) bytes.append(piece.data(), static_cast<std::size_t>(count));
-  }
+/// What a call of the system returned. Throws std::system_error that names it, if it failed.
+int checked(int result, const char* call) {
+  if (result < 0) throw std::system_error(errno, std::generic_category(), call);
+  return result;
 }
 
 /// lld keeps its state in globals, and after a crash that state cannot be trusted any more.
@@ -92,24 +62,23 @@ bool may_be_foreign(llvm::StringRef symbol) {
   return std::ranges::find(allowed, std::string_view(symbol)) != allowed.end();
 }
 
-std::future<std::string> read_beside(const Descriptor& descriptor) {
+std::future<std::optional<std::string>> read_beside(const Descriptor& descriptor) {
   try {
-    return std::async(std::launch::async, [&descriptor] { return read_all(descriptor.number()); });
+    return std::async(std::launch::async, [&descriptor] { return read_all(descriptor.get()); });
   } catch (const std::system_error& error) {
-    throw std::runtime_error("cannot start a thread to link with: " + error.code().message() +
-                             "; raise the limit of processes (ulimit -u) or of address space (ulimit -v)");
+    throw cannot_start_thread("the linker", error.code());
   }
 }
 
 }  // namespace
 
 Linking link_object(const TargetArguments& target, const std::string& object) {
-  const Descriptor input(memfd_create("irisgen-object", MFD_CLOEXEC), "memfd_create");
-  write_all(input.number(), object);
+  const Descriptor input(checked(memfd_create("irisgen-object", MFD_CLOEXEC), "memfd_create"));
+  checked(write_all(input.get(), object) ? 0 : -1, "write");
   std::array<int, 2> ends = {-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  const Descriptor reading(ends[0], "pipe");
-  Descriptor writing(ends[1], "pipe");
+  checked(pipe2(ends.data(), O_CLOEXEC), "pipe");
+  const Descriptor reading(ends[0]);
+  Descriptor writing(ends[1]);
 
   std::vector<std::string> arguments = {"ld.lld"};
   arguments.insert(arguments.end(), target.linker.begin(), target.linker.end());
@@ -119,8 +88,7 @@ Linking link_object(const TargetArguments& target, const std::string& object) {
   auto image = read_beside(reading);
   const bool linked = run_linker(arguments, result.messages);
   writing.close();
-  result.image = image.get();
-  if (!linked) result.image.clear();
+  if (auto bytes = image.get(); bytes.has_value() && linked) result.image = *std::move(bytes);
   return result;
 }
 
