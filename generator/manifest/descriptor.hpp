@@ -43,16 +43,17 @@ inline bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
-/// From here to the end; nothing, with errno set, if that cannot be read.
-inline std::optional<std::string> read_all(int file) {
+/// From here to the end, or about so many bytes; nothing, with errno set, if that cannot be read.
+inline std::optional<std::string> read_all(int file, std::size_t most = std::string::npos) {
   std::string content;
   std::array<char, 1 << 16> buffer;
-  while (true) {
+  while (content.size() < most) {
     const ssize_t size = ::read(file, buffer.data(), buffer.size());
     if (size < 0 && errno != EINTR) return std::nullopt;
     if (size == 0) return content;
     if (size > 0) content.append(buffer.data(), static_cast<std::size_t>(size));
   }
+  return content;
 }
 
 }  // namespace iris

@@ -201,9 +201,8 @@ std::vector<CacheEntry> Cache::list() const {
     const auto last_use = file.last_write_time(gone);
     if (gone) continue;
     const std::string key = file.path().filename().string();
-    const auto stored = read_entry(file.path());
-    const bool whole = stored && stored->header.key == key;
-    const CacheHeader shown = whole ? stored->header : CacheHeader{key, "(damaged)", "", "", ""};
+    const auto header = read_header(file.path());
+    const CacheHeader shown = header && header->key == key ? *header : CacheHeader{key, "(damaged)", "", "", ""};
     entries.push_back({key, shown.name, shown.target, shown.compiler, bytes, last_use});
   }
   std::ranges::sort(entries, std::greater(), &CacheEntry::last_use);

@@ -55,6 +55,10 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+CacheHeader header_of(const json& object) {
+  return {object.at("key"), object.at("name"), object.at("target"), object.at("compiler"), object.at("symbol")};
+}
+
 /// Another one for each write of each process.
 std::string unused_name() {
   static std::atomic<unsigned> count = 0;
@@ -90,8 +94,7 @@ std::optional<StoredCode> read_entry(const std::filesystem::path& file) try {
   const std::string_view first_line = take_line(bytes);
   if (first_line != std::string(format) + sha256_hex(bytes)) return std::nullopt;
   const json header = json::parse(take_line(bytes));
-  StoredCode stored = {
-      {header.at("key"), header.at("name"), header.at("target"), header.at("compiler"), header.at("symbol")}, {}};
+  StoredCode stored = {header_of(header), {}};
   stored.code.target = stored.header.target;
   stored.code.compiler = stored.header.compiler;
   const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
@@ -101,6 +104,17 @@ std::optional<StoredCode> read_entry(const std::filesystem::path& file) try {
                            number(resources, "shared_bytes"), number(resources, "spill_bytes")};
   stored.code.from_cache = true;
   return stored;
+} catch (const json::exception&) {
+  return std::nullopt;
+}
+
+std::optional<CacheHeader> read_header(const std::filesystem::path& file) try {
+  constexpr std::size_t longest = 16 << 10;
+  const auto content = read_private_file(file, longest);
+  if (!content) return std::nullopt;
+  std::string_view bytes = *content;
+  if (!take_line(bytes).starts_with(format)) return std::nullopt;
+  return header_of(json::parse(take_line(bytes)));
 } catch (const json::exception&) {
   return std::nullopt;
 }

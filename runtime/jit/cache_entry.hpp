@@ -40,4 +40,8 @@ struct StoredCode {
 /// Nothing where the file is not there, is cut short, or does not match its checksum. Throws as read_private_file().
 std::optional<StoredCode> read_entry(const std::filesystem::path& file);
 
+/// What the file says of itself, whatever the code behind it is; nothing where it is not there or says nothing. Throws
+/// as read_private_file().
+std::optional<CacheHeader> read_header(const std::filesystem::path& file);
+
 }  // namespace iris

@@ -54,7 +54,7 @@ bool is_private_folder(const fs::path& folder) {
   return true;
 }
 
-std::optional<std::string> read_private_file(const fs::path& file) {
+std::optional<std::string> read_private_file(const fs::path& file, std::size_t most) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (opened.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<std::string> read_private_file(const fs::path& file) {
   if (!S_ISREG(status.st_mode)) refuse(file, "is no regular file; remove it");
   check_owner(status, file);
 
-  auto content = read_all(opened.get());
+  auto content = read_all(opened.get(), most);
   if (!content) fail("read", file);
   return content;
 }

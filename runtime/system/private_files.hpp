@@ -15,8 +15,9 @@ void make_private_folder(const std::filesystem::path& folder);
 /// Whether it is there. Throws if it is a link or no folder, belongs to another user, or may be written by others.
 bool is_private_folder(const std::filesystem::path& folder);
 
-/// The content of a regular file; nothing if there is none. Throws for a link, for what is no regular file (without
-/// waiting for a pipe's other end), and for a file that belongs to another user or may be written by others.
-std::optional<std::string> read_private_file(const std::filesystem::path& file);
+/// The content of a regular file, or about so many bytes of it; nothing if there is none. Throws for a link, for what
+/// is no regular file (without waiting for a pipe's other end), and for a file that belongs to another user or may be
+/// written by others.
+std::optional<std::string> read_private_file(const std::filesystem::path& file, std::size_t most = std::string::npos);
 
 }  // namespace iris

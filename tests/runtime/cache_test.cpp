@@ -285,6 +285,16 @@ TEST_F(CacheTest, lists_a_damaged_entry_as_such) {
   EXPECT_EQ(cache.list()[0].name, "(damaged)");
 }
 
+TEST_F(CacheTest, lists_by_the_header_without_reading_the_code) {
+  Cache cache(folder);
+  get(cache);
+  std::fstream file(entry(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file.put('?');  // now read as a whole it is not whole
+  file.close();
+  EXPECT_EQ(cache.list().at(0).name, "sample.hip");
+}
+
 TEST_F(CacheTest, drops_what_was_not_used_for_longest_when_it_is_full) {
   Cache measuring(folder / "measuring");
   get(measuring, "older");

@@ -55,7 +55,8 @@ class Cache {
   /// another by its build-id.
   void remember(const std::string& short_key, const std::string& key, const std::vector<std::string>& files);
 
-  /// Most recently used first. Throws as clear() does.
+  /// Most recently used first, as the entries' headers say: whether the code is whole is looked at when it is used.
+  /// Throws as clear() does.
   std::vector<CacheEntry> list() const;
   /// Removes every entry, and nothing that is not the cache's; returns how many there were. Throws std::runtime_error
   /// where the folder was not made by a cache, and for what others can have put there.
