@@ -5,15 +5,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <thread>
 
 #include "cache_fixture.hpp"
+#include "tests/runtime/variable.hpp"
 
 namespace iris {
 namespace {
+
+using test::Variable;
 
 /// A compiler whose every part of the key a test can change.
 struct Described : Compiler {
@@ -312,23 +313,6 @@ TEST_F(CacheTest, drops_what_was_not_used_for_longest_when_it_is_full) {
   for (const CacheEntry& kept : cache.list()) keys.push_back(kept.key);
   EXPECT_EQ(keys, (std::vector<std::string>{key_of("new"), key_of("old")}));
 }
-
-/// Sets a variable of the environment, or removes it, and puts it back.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    const char* before = std::getenv(name);
-    if (before != nullptr) before_ = before;
-    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
-  }
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 TEST(CacheFolder, follows_the_environment) {
   const Variable home("HOME", "/home/someone");

@@ -10,6 +10,7 @@
 
 #include "runtime/jit/compilers/table.hpp"
 #include "tests/runtime/compiler_samples.hpp"
+#include "tests/runtime/variable.hpp"
 
 namespace iris {
 namespace {
@@ -157,6 +158,15 @@ TEST_F(ClangTest, makes_a_library_that_runs) {
   EXPECT_EQ(value, 3.75f);
   dlclose(library);
   close(file);
+}
+
+TEST(Hiprtc, names_the_temporary_folder_that_it_cannot_write) {
+  IRISGEN_REQUIRE_COMPILER("hiprtc", "gfx90a");
+  const irisgen::Target& target = *irisgen::find_target("gfx90a");
+  const test::Variable nowhere("TMPDIR", "/no such folder");
+  EXPECT_EQ(error_of(*samples::find_compiler("hiprtc"), request(target, samples::good_source(target.platform))),
+            "sample.hip: error: hiprtc keeps files in the temporary folder /no such folder, where nothing can be "
+            "written: No such file or directory; set TMPDIR to a folder that can be written");
 }
 
 TEST(FindClang, tells_what_is_wrong_with_the_library_that_the_environment_names) {

@@ -1,4 +1,9 @@
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -13,6 +18,21 @@ namespace {
 
 std::vector<std::string> option_list(const irisgen::Target& target) {
   return {"--offload-arch=" + std::string(target.name), "-std=c++20", "-O3", "-ffp-contract=off", "-w"};
+}
+
+/// comgr works on files in a temporary folder, found as LLVM does. Empty if it can; it gives no reason if it cannot.
+std::string complaint_of_temporary_folder() {
+  std::string folder = "/tmp";
+  for (const char* variable : {"TEMPDIR", "TEMP", "TMP", "TMPDIR"}) {  // the last one that is set wins
+    if (const char* value = std::getenv(variable)) folder = value;
+  }
+  std::string probe = folder + "/irisgen-XXXXXX";
+  if (::mkdtemp(probe.data()) != nullptr) {
+    ::rmdir(probe.c_str());
+    return {};
+  }
+  return "hiprtc keeps files in the temporary folder " + folder +
+         ", where nothing can be written: " + std::strerror(errno) + "; set TMPDIR to a folder that can be written";
 }
 
 class Hiprtc : public Compiler {
@@ -55,7 +75,10 @@ class Hiprtc : public Compiler {
     // hiprtc 5 gives the source a name of its own in messages.
     const std::string source = "#line 1 \"" + request.name + "\"\n" + request.source;
     Rtc::Built built = rtc_.compile(request.name, source, option_list(*request.target));
-    if (!built.ok) throw CompileError(built.log);
+    if (!built.ok) {
+      const std::string complaint = complaint_of_temporary_folder();
+      throw CompileError(complaint.empty() ? built.log : request.name + ": error: " + complaint);
+    }
     return std::move(built.code);
   }
 
