@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -97,6 +98,12 @@ struct Api {
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
   std::shared_ptr<const DynamicLibrary> library;  ///< keeps the functions where they are
+  /// The devices, from the first, that this process has let copy to one another (devices.cpp).
+  struct Primed {
+    std::mutex mutex;
+    std::size_t devices = 0;
+  };
+  std::shared_ptr<Primed> primed = std::make_shared<Primed>();
 };
 
 /// Either a library or the sentence that says why there is none and what brings it.

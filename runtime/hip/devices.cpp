@@ -46,7 +46,9 @@ void enable_peer_access(const Api& api, int device, int peer) {
 
 /// A driver sets up a way of copying at its first use, and may wait for the whole device to do so: now, not while
 /// kernels of ranks that share the device wait for one another. Small copies and large ones may go different ways.
-void prime_copies(const std::vector<std::unique_ptr<Device>>& devices) {
+void prime_copies(Api::Primed& primed, const std::vector<std::unique_ptr<Device>>& devices) {
+  const std::lock_guard lock(primed.mutex);
+  if (devices.size() <= primed.devices) return;
   constexpr std::size_t large = std::size_t{1} << 20;
   const auto release_all = [&](std::vector<void*>& memories) {
     for (std::size_t i = 0; i < memories.size(); ++i) devices[i]->release(memories[i]);
@@ -70,6 +72,7 @@ void prime_copies(const std::vector<std::unique_ptr<Device>>& devices) {
     throw;
   }
   release_all(memories);
+  primed.devices = devices.size();
 }
 
 std::string device_name(const Api& api, int device) {
@@ -103,7 +106,7 @@ DeviceGroup open_devices(const Api& api, int ranks) {
     const int device = rank % used;
     group.devices.push_back(std::make_unique<HipDevice>(api, rank, device, target));
     ++group.ranks_per_device[static_cast<std::size_t>(device)];
-    if (rank + 1 == used) prime_copies(group.devices);  // one for each device so far
+    if (rank + 1 == used) prime_copies(*api.primed, group.devices);  // one for each device so far
   }
   return group;
 }

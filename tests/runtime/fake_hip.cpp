@@ -109,6 +109,7 @@ int hipHostFree(void* memory) {
   return drop_handle(memory, state().live_allocations);
 }
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int, void*) {
+  ++state().copies;
   std::memcpy(destination, source, bytes);
   return ok;
 }

@@ -139,6 +139,21 @@ TEST_F(HipDevices, PeerAccessThatIsAlreadyEnabledIsNoError) {
   EXPECT_EQ(open_devices(loaded.api, 2).devices.size(), 2U);
 }
 
+TEST_F(HipDevices, LearnToCopyToOneAnotherOnceAProcess) {
+  fake_->devices = 3;
+  fake_->architectures.assign(3, "gfx942");
+  const LoadedApi loaded = load();
+  const auto copies_of_opening = [&](int ranks) {
+    const int before = fake_->copies;
+    open_devices(loaded.api, ranks);
+    return fake_->copies - before;
+  };
+  EXPECT_EQ(copies_of_opening(2), 2 * 2 * 2);  // from each to each, a small one and a large one
+  EXPECT_EQ(copies_of_opening(2), 0);
+  EXPECT_EQ(copies_of_opening(1), 0);
+  EXPECT_EQ(copies_of_opening(3), 3 * 3 * 2);
+}
+
 TEST_F(HipDevices, DevicesThatCannotReachOneAnotherAreASentence) {
   fake_->peers_can_access = false;
   const LoadedApi loaded = load();
