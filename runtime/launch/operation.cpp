@@ -11,6 +11,7 @@
 #include "iris/device/abi.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/launch/loaded_kernel.hpp"
+#include "runtime/world/agreement.hpp"
 #include "runtime/world/context.hpp"
 
 namespace iris {
@@ -52,6 +53,11 @@ Dtype dtype_of(const Manifest& manifest, const std::string& buffer) {
   const auto argument = std::ranges::find(manifest.arguments, buffer, &Argument::name);
   if (argument != manifest.arguments.end()) return argument->dtype;
   return std::ranges::find(manifest.intermediates, buffer, &Intermediate::name)->dtype;
+}
+
+/// Whether ranks wait for one another.
+bool waits(const Manifest& manifest) {
+  return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits);
 }
 
 /// Memory that goes back to a rank's heap.
@@ -106,6 +112,7 @@ struct Operation::State {
 
   void place_on_heap();
   void make_streams();
+  void check_agreement(std::span<void* const> arguments, const Extents& extents);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
 
   /// One launch under way.
@@ -132,6 +139,8 @@ struct Operation::State {
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
   LaunchRecord record;
+  std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
+  std::uint64_t launches = 0;
 };
 
 Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
@@ -163,7 +172,8 @@ void Operation::State::place_on_heap() {
   }
   context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.counted_bytes));
   context.device.synchronize();
-  context.barrier(call);
+  agreement = std::static_pointer_cast<Agreement>(context.bootstrap.share(
+      context.rank, {.call = call, .state = {}}, waits(manifest) ? std::make_shared<Agreement>() : nullptr));
   context.records.push_back(&record);
 }
 
@@ -197,11 +207,41 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   check_capacity(manifest, extents, capacity);
   check_buffers(manifest, extents, arguments,
                 [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
+  check_agreement(arguments, extents);
   const Launch launch{arguments, extents, stream};
   record.in_flight = stream;
   for (const Step& step : schedule_for(manifest, extents).steps) {
     std::visit([&](const auto& action) { perform(launch, step.stream, action); }, step.action);
   }
+}
+
+/// Ranks write into one another's memory where their own arguments say: a rank whose extents or offsets differ has its
+/// memory overwritten.
+void Operation::State::check_agreement(std::span<void* const> arguments, const Extents& extents) {
+  if (agreement == nullptr) return;
+  const auto each = [&](const auto& tell) {
+    for (const auto& [name, length] : extents) tell(name, " = ", static_cast<std::uint64_t>(length));
+    const char* base = context.bases[static_cast<std::size_t>(context.rank)];
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Argument& argument = manifest.arguments[i];
+      if (!argument.symmetric || bytes_of(argument, extents) == 0) continue;
+      tell(argument.name, " at ", static_cast<std::uint64_t>(static_cast<const char*>(arguments[i]) - base));
+    }
+  };
+  std::uint64_t digest = 0;
+  each([&](const std::string&, const char*, std::uint64_t value) {  // mixed as by splitmix64
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15u;
+    digest ^= digest >> 29;
+  });
+  if (agreement->holds(++launches, digest * 0xbf58476d1ce4e5b9u)) return;
+  std::string said;
+  each([&](const std::string& name, const char* is, std::uint64_t value) {
+    said += (said.empty() ? "" : ", ") + name + is + std::to_string(value);
+  });
+  record.failure = manifest.name + ": launch " + std::to_string(launches) + " on rank " + std::to_string(context.rank) +
+                   " (" + said + " of the heap) is not that of another rank; all must launch with the same extents, " +
+                   "on buffers at the same offsets of their heaps";
+  throw std::runtime_error(record.failure);
 }
 
 void* Operation::State::buffer(const Launch& launch, const std::string& name) const {

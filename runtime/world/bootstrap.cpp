@@ -85,21 +85,29 @@ void Bootstrap::begin() {
 }
 
 void Bootstrap::barrier(int rank, CollectiveCall call) {
-  meet(rank, std::move(call), {});
+  meet(rank, std::move(call));
 }
 
 std::string Bootstrap::broadcast(int rank, CollectiveCall call, std::string content) {
   return meet(rank, std::move(call), std::move(content))->content;
 }
 
+std::shared_ptr<void> Bootstrap::share(int rank, CollectiveCall call, std::shared_ptr<void> object) {
+  return meet(rank, std::move(call), {}, std::move(object))->object;
+}
+
 /// The round that it took part in, once that is over.
-std::shared_ptr<Bootstrap::Round> Bootstrap::meet(int rank, CollectiveCall call, std::string content) {
+std::shared_ptr<Bootstrap::Round> Bootstrap::meet(int rank, CollectiveCall call, std::string content,
+                                                  std::shared_ptr<void> object) {
   std::unique_lock lock(mutex_);
   if (!gone_.empty()) throw std::runtime_error(call.call + " cannot be done: " + describe_absence(gone_.front()));
   const std::shared_ptr<Round> round = round_;
   const std::string doing = "waits in " + call.call;
   round->calls[static_cast<std::size_t>(rank)] = std::move(call);
-  if (rank == 0) round->content = std::move(content);
+  if (rank == 0) {
+    round->content = std::move(content);
+    round->object = std::move(object);
+  }
   std::vector<CollectiveCall> present;
   for (const auto& arrived : round->calls) {
     if (arrived.has_value()) present.push_back(*arrived);

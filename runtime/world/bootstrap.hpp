@@ -41,6 +41,9 @@ class Bootstrap {
   /// As barrier(); returns on every rank what rank 0 gave. The others' content is not looked at.
   std::string broadcast(int rank, CollectiveCall call, std::string content);
 
+  /// As barrier(); returns on every rank the object that rank 0 brought.
+  std::shared_ptr<void> share(int rank, CollectiveCall call, std::shared_ptr<void> object);
+
   /// The rank will come no more: its body has returned, or failed if `error` is set.
   void leave(int rank, std::exception_ptr error = nullptr);
 
@@ -52,11 +55,13 @@ class Bootstrap {
   struct Round {
     std::vector<std::optional<CollectiveCall>> calls;  // of the ranks that have arrived
     std::string content;                               // rank 0's
+    std::shared_ptr<void> object;                      // rank 0's
     bool over = false;
     std::string verdict;  // empty if all went well
   };
 
-  std::shared_ptr<Round> meet(int rank, CollectiveCall call, std::string content);
+  std::shared_ptr<Round> meet(int rank, CollectiveCall call, std::string content = {},
+                              std::shared_ptr<void> object = nullptr);
   std::shared_ptr<Round> new_round() const;
   void conclude(std::string verdict, int caller);
   std::string describe_absence(int rank) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <latch>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -173,6 +174,61 @@ TEST(Operation, KeepsItsOwnMemoryFromTheUser) {
     expect_part(error_of([&] { operation.launch({output, flags}, of_n(64)); }),
                 "'output' (256 bytes) does not lie within an allocation");
     expect_part(error_of([&] { context.free(flags); }), "frees memory that allocate() did not return");
+  });
+}
+
+/// Three ranks launch sum_of_three as `launch` says; what the last of them, rank 2, is told.
+std::string failure_of_rank_2(const std::function<void(Context&, Operation&, char* input, char* output)>& launch) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("sum_of_three", 3);
+  std::string failure;
+  std::latch others_have_launched(2);
+  error_of([&] {
+    world.run([&](Context& context) {
+      auto* input = static_cast<char*>(context.allocate(256));
+      auto* output = static_cast<char*>(context.allocate(256));
+      Operation operation(context, built, of_n(64));
+      if (context.rank() != 2) {
+        launch(context, operation, input, output);
+        others_have_launched.count_down();
+      } else {
+        others_have_launched.wait();
+        failure = error_of([&] { launch(context, operation, input, output); });
+      }
+    });
+  });
+  return failure;
+}
+
+TEST(Operation, RefusesOtherExtentsThanAnotherRanks) {
+  EXPECT_EQ(failure_of_rank_2([](Context&, Operation& operation, char* input, char* output) {
+              operation.launch({input, output}, of_n(8));
+            }),
+            "");
+  EXPECT_EQ(failure_of_rank_2([](Context& context, Operation& operation, char* input, char* output) {
+              operation.launch({input, output}, of_n(8));
+              operation.launch({input, output}, of_n(context.rank() == 2 ? 4 : 64));
+            }),
+            "sum_of_three: launch 2 on rank 2 (m = 1, n = 4, input at 0, output at 256 of the heap) is not that of "
+            "another rank; all must launch with the same extents, on buffers at the same offsets of their heaps");
+}
+
+TEST(Operation, RefusesBuffersAtOtherOffsetsThanAnotherRanks) {
+  const std::string failure = failure_of_rank_2([](Context& context, Operation& operation, char* input, char* output) {
+    operation.launch({input, output + (context.rank() == 2 ? 128 : 0)}, of_n(8));
+  });
+  expect_part(failure, "(m = 1, n = 8, input at 0, output at 384 of the heap) is not that of another rank");
+}
+
+TEST(Operation, LetsRanksThatDoNotWaitForOneAnotherLaunchAsTheyLike) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  BuiltOperation built = host_operation("add_index", 2);
+  built.manifest.kernels[0].waits = false;
+  world.run([&](Context& context) {
+    void* buffer = context.allocate(256);
+    Operation operation(context, built, of_n(64));
+    operation.launch({buffer, buffer}, of_n(8 + context.rank()));
+    context.barrier();
   });
 }
 
