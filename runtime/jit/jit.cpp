@@ -99,9 +99,9 @@ Operation load(Context& context, const std::string& what, const JitOptions& opti
   if (context.rank() == 0) {
     try {
       content = pack(build_for(context, read(), options));
-    } catch (const std::exception& error) {
+    } catch (...) {
       failure = std::current_exception();
-      content = pack_failure(error.what());
+      content = pack_failure(words_of(failure));
     }
   }
   content = context.state().bootstrap.broadcast(context.rank(), {.call = call_of(what, options), .state = {}},
@@ -118,7 +118,8 @@ Operation jit(Context& context, std::string_view description, const JitOptions& 
 }
 
 Operation jit(Context& context, const irisgen::KernelSpec& description, const JitOptions& options) {
-  return load(context, "kernel '" + description.name + "'", options, [&] {
+  const std::string hash = sha256_hex(irisgen::canonical_json(description, context.num_ranks()));
+  return load(context, "kernel '" + description.name + "' with hash " + hash.substr(0, 8), options, [&] {
     irisgen::KernelSpec kernel = description;
     if (kernel.worlds.empty()) kernel.worlds = {context.num_ranks()};
     return irisgen::check(kernel);

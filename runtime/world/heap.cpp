@@ -19,56 +19,51 @@ std::uint64_t hash_of(std::size_t offset, std::size_t length) {
 }  // namespace
 
 Heap::Heap(std::size_t bytes) : size_(bytes / alignment * alignment) {
-  if (size_ > 0) free_.emplace(0, size_);
+  if (size_ > 0) free_.emplace(0, Block{size_, {}});
 }
 
 std::optional<std::size_t> Heap::allocate(std::size_t bytes, Owner owner) {
   if (bytes > size_) return std::nullopt;
   const std::size_t length = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  const auto block = std::ranges::find_if(free_, [&](const auto& candidate) { return candidate.second >= length; });
-  if (block == free_.end()) return std::nullopt;
-  const auto [offset, available] = *block;
-  free_.erase(block);
-  if (available > length) free_.emplace(offset + length, available - length);
-  allocated_.emplace(offset, Allocation{length, owner});
+  const auto found = std::ranges::find_if(free_, [&](const auto& block) { return block.second.length >= length; });
+  if (found == free_.end()) return std::nullopt;
+  const auto& [offset, block] = *found;
+  if (block.length > length) free_.emplace(offset + length, Block{block.length - length, {}});
+  Blocks::node_type node = free_.extract(found);
+  node.mapped() = {length, owner};
+  const std::size_t begin = allocated_.insert(std::move(node)).position->first;
   allocated_bytes_ += length;
-  digest_ ^= hash_of(offset, length);
-  return offset;
+  digest_ ^= hash_of(begin, length);
+  return begin;
 }
 
-bool Heap::free(std::size_t offset, Owner owner) {
+bool Heap::free(std::size_t offset, Owner owner) noexcept {
   const auto found = allocated_.find(offset);
   if (found == allocated_.end() || found->second.owner != owner) return false;
-  const std::size_t length = found->second.length;
-  allocated_.erase(found);
-  allocated_bytes_ -= length;
-  digest_ ^= hash_of(offset, length);
+  allocated_bytes_ -= found->second.length;
+  digest_ ^= hash_of(offset, found->second.length);
 
-  auto block = free_.emplace(offset, length).first;
-  if (const auto next = std::next(block); next != free_.end() && block->first + block->second == next->first) {
-    block->second += next->second;
-    free_.erase(next);
-  }
-  if (block != free_.begin()) {
-    const auto previous = std::prev(block);
-    if (previous->first + previous->second == block->first) {
-      previous->second += block->second;
-      free_.erase(block);
-    }
-  }
+  const auto block = free_.insert(allocated_.extract(found)).position;
+  const auto join = [this](Blocks::iterator first, Blocks::iterator second) {
+    if (first->first + first->second.length != second->first) return;
+    first->second.length += second->second.length;
+    free_.erase(second);
+  };
+  if (const auto next = std::next(block); next != free_.end()) join(block, next);
+  if (block != free_.begin()) join(std::prev(block), block);
   return true;
 }
 
 bool Heap::holds(std::size_t offset, std::size_t bytes, Owner owner) const {
   const auto behind = allocated_.upper_bound(offset);
   if (behind == allocated_.begin()) return false;
-  const auto& [begin, allocation] = *std::prev(behind);
+  const auto& [begin, block] = *std::prev(behind);
   const std::size_t before = offset - begin;
-  return allocation.owner == owner && before < allocation.length && bytes <= allocation.length - before;
+  return block.owner == owner && before < block.length && bytes <= block.length - before;
 }
 
 std::size_t Heap::largest_free() const {
-  return free_.empty() ? 0 : std::ranges::max(free_ | std::views::values);
+  return free_.empty() ? 0 : std::ranges::max(free_ | std::views::values, {}, &Block::length).length;
 }
 
 }  // namespace iris

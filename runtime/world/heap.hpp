@@ -21,8 +21,8 @@ class Heap {
 
   /// The offset of so many bytes (at least one unit of alignment), or nothing if no free block is long enough.
   std::optional<std::size_t> allocate(std::size_t bytes, Owner owner = Owner::user);
-  /// False if no allocation of this owner begins at this offset.
-  bool free(std::size_t offset, Owner owner = Owner::user);
+  /// False if no allocation of this owner begins at this offset. Takes no memory: destructors call it.
+  bool free(std::size_t offset, Owner owner = Owner::user) noexcept;
   /// Whether [offset, offset + bytes) lies within one allocation of this owner.
   bool holds(std::size_t offset, std::size_t bytes, Owner owner = Owner::user) const;
 
@@ -39,12 +39,13 @@ class Heap {
   std::size_t size_;
   std::size_t allocated_bytes_ = 0;
   std::uint64_t digest_ = 0;
-  struct Allocation {
+  struct Block {
     std::size_t length;
-    Owner owner;
+    Owner owner;  // once it is allocated
   };
-  std::map<std::size_t, std::size_t> free_;  // offset to length
-  std::map<std::size_t, Allocation> allocated_;
+  using Blocks = std::map<std::size_t, Block>;  // by offset
+  Blocks free_;
+  Blocks allocated_;
 };
 
 }  // namespace iris

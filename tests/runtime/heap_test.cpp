@@ -3,9 +3,27 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <random>
 #include <vector>
+
+namespace {
+bool memory_is_out = false;
+}
+
+void* operator new(std::size_t bytes) {
+  void* memory = memory_is_out ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace iris {
 namespace {
@@ -42,6 +60,23 @@ TEST(Heap, JoinsNeighbouringFreePieces) {
   for (const int i : {1, 3, 0, 2}) ASSERT_TRUE(heap.free(offsets[static_cast<std::size_t>(i)]));
   EXPECT_EQ(heap.largest_free(), 1024u);
   EXPECT_EQ(heap.allocate(1024), 0u);
+}
+
+TEST(Heap, FreesWhereThereIsNoMemoryAndStaysAsItWasWhereItCannotAllocate) {
+  Heap heap(4096);
+  const auto first = heap.allocate(256);
+  const auto second = heap.allocate(256);
+  const std::uint64_t digest = heap.digest();
+  memory_is_out = true;
+  EXPECT_THROW(heap.allocate(512), std::bad_alloc);
+  memory_is_out = false;
+  EXPECT_EQ(heap.digest(), digest);
+  EXPECT_EQ(heap.largest_free(), 4096u - 512u);
+  memory_is_out = true;
+  const bool freed = heap.free(*first) && heap.free(*second);
+  memory_is_out = false;
+  EXPECT_TRUE(freed);
+  EXPECT_EQ(heap.largest_free(), 4096u);
 }
 
 TEST(Heap, RefusesWhatDoesNotFit) {

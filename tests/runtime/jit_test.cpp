@@ -231,6 +231,14 @@ TEST_F(Jit, tells_ranks_that_ask_for_different_kernels) {
          "kernel 'largest')");
   expect([](Context& context) { jit(context, std::string(two_sums) + (context.rank() == 0 ? "" : "#")); },
          "rank 1: jit(a description with hash ");
+  expect(
+      [](Context& context) {
+        irisgen::KernelSpec kernel;
+        kernel.name = "one_name";
+        kernel.problem = {.pattern = "all_reduce", .extents = {{"n", {.value = 8 + context.rank()}}}};
+        jit(context, kernel);
+      },
+      "rank 1: jit(kernel 'one_name' with hash ");
 }
 
 TEST_F(Jit, plans_by_a_tuning_table) {
