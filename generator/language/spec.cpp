@@ -62,6 +62,7 @@ Spec parse_spec(std::string file, std::string text, const Overrides& overrides) 
 }
 
 std::string read_text(const std::string& path) {
+  if (path.empty()) throw std::runtime_error("the specification to read has an empty name");
   std::ifstream file;
   if (path != "-") file.open(path, std::ios::binary);
   std::istream& stream = path == "-" ? std::cin : file;

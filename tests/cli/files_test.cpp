@@ -215,6 +215,12 @@ TEST_F(Files, RunKeepsWhatIsFinishedWhereALaterKernelFails) {
   EXPECT_NE(outcome.err.find("irisgen: error: "), std::string::npos);
 }
 
+TEST_F(Files, WithoutANameAreSaidToHaveNone) {
+  const Outcome outcome = irisgen({"check", ""});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err, "irisgen: error: the specification to read has an empty name\n");
+}
+
 TEST_F(Files, ThatAreFoldersAreNamed) {
   fs::create_directory(folder.file("folder.npy"));
   const Outcome outcome = irisgen({"run", spec, "--input", "input=" + folder.file("folder.npy")});
