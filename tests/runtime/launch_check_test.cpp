@@ -1,0 +1,130 @@
+// What a launch is checked for before anything is enqueued, and how an operation's memory is laid out.
+
+#include "runtime/launch/launch_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_kernels.hpp"
+
+namespace iris {
+namespace {
+
+using test::error_of;
+using test::host_operation;
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+Manifest with_dynamic_rows() {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.problem.extents[0].extent = {.dynamic = true};
+  return manifest;
+}
+
+TEST(LaunchCheck, DemandsThatShapesDivide) {
+  Manifest manifest = with_dynamic_rows();
+  manifest.arguments[0].shape[0].divisor = 4;
+  expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}}); }),
+              "m = 10 must be a multiple of 4, since 'input'");
+}
+
+TEST(LaunchCheck, NamesAnExtentThatTheKernelDoesNotHave) {
+  const Manifest manifest = with_dynamic_rows();
+  expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}, {"q", 5}}); }), "there is no extent 'q'");
+}
+
+TEST(LaunchCheck, RefusesAnExtentThatIsGivenTwice) {
+  const Manifest manifest = with_dynamic_rows();
+  expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}, {"m", 11}}); }), "m is given twice");
+}
+
+TEST(LaunchCheck, NoticesThatSizesOverflow) {
+  Manifest manifest = with_dynamic_rows();
+  expect_part(
+      error_of([&] { resolve_extents(manifest, {{"m", std::int64_t{1} << 40}, {"n", std::int64_t{1} << 40}}); }),
+      "'input' has more than 2^62 bytes");
+  manifest.kernels[0].workspace = {{{1 << 20, {"m", "n"}}}};
+  expect_part(error_of([&] { layout_of(manifest, {{"m", 1 << 30}, {"n", 1 << 30}}); }), "the workspace");
+}
+
+TEST(LaunchCheck, NoticesThatPartsOverflowTogether) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  const auto layout = [&] { layout_of(manifest, {{"m", 1}, {"n", std::int64_t{1} << 59}}); };
+  manifest.intermediates = {{.name = "between", .dtype = Dtype::i32, .shape = {{"n"}}}};
+  EXPECT_EQ(error_of(layout), "");
+  manifest.intermediates.push_back({.name = "beside", .dtype = Dtype::i32, .shape = {{"n"}}});
+  expect_part(error_of(layout),
+              "flags, workspace and intermediate buffers for this capacity have more than 2^62 bytes");
+
+  manifest = host_operation("add_index", 1).manifest;
+  manifest.kernels[0].flags = std::int64_t{1} << 61;  // 2^64 bytes
+  expect_part(error_of(layout), "more than 2^62 bytes");
+}
+
+TEST(LaunchCheck, MakesTwoAlignedBuffersOfWorkspace) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  const auto workspace = [&](std::int64_t n) {
+    return layout_of(manifest, {{"m", 1}, {"n", n}}).kernels[0].workspace_bytes;
+  };
+  EXPECT_EQ(workspace(100), 0);
+  manifest.kernels[0].workspace = {{{1, {}}}};
+  EXPECT_EQ(workspace(100), 512);
+  manifest.kernels[0].workspace = {{{12, {"n"}}}};
+  EXPECT_EQ(workspace(100), 1536);
+}
+
+/// Memory for what a schedule never launches would be lost: a large operation takes its small one's workspace only.
+TEST(LaunchCheck, TakesNoMoreWorkspaceThanItsSchedulesNeed) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.kernels[0].workspace = {{{16, {"n"}}}};
+  manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.kernels[1].workspace = {};
+  manifest.schedules = {{.up_to = 64, .steps = {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}},
+                        {.up_to = every_size, .steps = {{0, LaunchStep{1, {"input", "output"}, {{"n"}}}}}}};
+  const auto layout = layout_of(manifest, {{"m", 1}, {"n", 1 << 20}});
+  EXPECT_EQ(layout.kernels[0].workspace_bytes, 16 * 64);
+  EXPECT_EQ(layout.kernels[1].workspace_bytes, 0);
+}
+
+TEST(LaunchCheck, LaysNothingOverAnythingElse) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.kernels[0].workspace = {{{12, {"n"}}}};
+  manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.intermediates = {{.name = "between", .dtype = Dtype::f64, .shape = {{"n", 3}}}};
+  const OperationLayout layout = layout_of(manifest, {{"m", 1}, {"n", 100}});
+  std::vector<std::pair<std::int64_t, std::int64_t>> used;  // where it begins, how long it is
+  for (std::size_t i = 0; i < 2; ++i) {
+    used.emplace_back(layout.kernels[i].flags, manifest.kernels[i].flags * 8);
+    used.emplace_back(layout.kernels[i].launches, manifest.kernels[i].blocks * 8);
+    EXPECT_LE(layout.kernels[i].launches + 16, layout.counted_bytes) << "counts must be cleared";
+    used.emplace_back(layout.kernels[i].workspace, layout.kernels[i].workspace_bytes);
+  }
+  used.emplace_back(layout.intermediates.at(0), 3 * 100 * 8);
+  std::ranges::sort(used);
+  std::int64_t end = 0;
+  for (const auto& [begin, bytes] : used) {
+    EXPECT_GE(begin, end);
+    EXPECT_EQ(begin % 256, 0);
+    end = begin + bytes;
+  }
+  EXPECT_LE(end, layout.total_bytes);
+}
+
+TEST(LaunchCheck, TakesTheFirstScheduleThatReaches) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.schedules = {{.up_to = 10, .steps = {}}, {.up_to = 100, .steps = {}}, {.up_to = every_size, .steps = {}}};
+  const auto up_to = [&](std::int64_t n) { return schedule_for(manifest, {{"m", 1}, {"n", n}}).up_to; };
+  EXPECT_EQ(up_to(0), 10);
+  EXPECT_EQ(up_to(10), 10);
+  EXPECT_EQ(up_to(11), 100);
+  EXPECT_EQ(up_to(101), every_size);
+}
+
+}  // namespace
+}  // namespace iris

@@ -1,0 +1,132 @@
+// Operations of several steps: kernels one after another, copies and waits among streams, schedules by size.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "iris/world.hpp"
+
+namespace iris {
+namespace {
+
+using test::host_operation;
+
+Extents of_n(std::int64_t n) {
+  return {{"n", n}};
+}
+
+/// Runs an operation of three ranks on n elements; each rank's output, for input[i] = 1000 · rank + i · i.
+std::vector<std::vector<int>> outputs_of(const BuiltOperation& built, std::int64_t n, std::uint64_t seed,
+                                         int launches = 1) {
+  World world({.size = 3, .heap_bytes = 1 << 20, .seed = seed});
+  std::vector<std::vector<int>> outputs(3);
+  world.run([&](Context& context) {
+    const auto bytes = static_cast<std::size_t>(n) * sizeof(int);
+    void* input = context.allocate(bytes);
+    void* output = context.allocate(3 * bytes);
+    std::vector<int> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1000 * context.rank() + static_cast<int>(i * i);
+    context.device().copy(input, values.data(), bytes);
+    context.device().fill(output, 0xa5, 3 * bytes);
+    Operation operation(context, built, of_n(n));
+    context.barrier();
+    for (int launch = 0; launch < launches; ++launch) operation.launch(std::array{input, output}, of_n(n));
+    context.barrier();
+    auto& mine = outputs[static_cast<std::size_t>(context.rank())];
+    mine.resize(3 * values.size());
+    context.device().copy(mine.data(), output, 3 * bytes);
+  });
+  return outputs;
+}
+
+/// add_index twice: from the input to a buffer between, and from there to the output.
+BuiltOperation add_index_twice() {
+  BuiltOperation built = host_operation("add_index", 3);
+  Manifest& manifest = built.manifest;
+  manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.kernels[1].part = "again";
+  built.code.push_back(built.code[0]);
+  manifest.intermediates = {{.name = "between", .dtype = Dtype::i32, .shape = {{"n"}}}};
+  manifest.schedules[0].steps = {{0, LaunchStep{0, {"input", "between"}, {{"n"}}}},
+                                 {0, LaunchStep{1, {"between", "output"}, {{"n"}}}}};
+  return built;
+}
+
+TEST(Steps, PassABufferFromKernelToKernel) {
+  for (const auto& output : outputs_of(add_index_twice(), 100, 0)) {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(output[static_cast<std::size_t>(i)] % 1000, (i * i + 2 * i) % 1000);
+  }
+}
+
+TEST(Steps, OfADivisibleExtentLaunchPartOfIt) {
+  BuiltOperation built = host_operation("add_index", 3);
+  std::get<LaunchStep>(built.manifest.schedules[0].steps[0].action).extents = {{"n", 1, 4}};
+  const auto outputs = outputs_of(built, 100, 0);
+  EXPECT_EQ(outputs[1][24], 1000 + 24 * 24 + 24);
+  EXPECT_EQ(outputs[1][25], static_cast<int>(0xa5a5a5a5));
+}
+
+/// An all-gather of copies: between two barriers of all ranks each copies to its block on the others, its own copy on
+/// another stream.
+BuiltOperation gather_by_copies() {
+  BuiltOperation built = host_operation("sum_of_three", 3);  // barriers, as it were
+  Manifest& manifest = built.manifest;
+  manifest.in_place = false;
+  manifest.arguments[1].shape = {{"n", 3}};
+  manifest.intermediates = {{.name = "sums", .dtype = Dtype::i32, .shape = {{"n"}}}};
+  const Step meet = {0, LaunchStep{0, {"input", "sums"}, {{"n"}}}};
+  const auto copy_to = [](int peer_offset) {
+    return CopyStep{
+        .from = "input", .to = "output", .to_block = BlockIndex::rank, .peer_offset = peer_offset, .shape = {{"n"}}};
+  };
+  manifest.schedules[0].steps = {
+      meet, {1, WaitStep{0}}, {1, copy_to(0)}, {0, copy_to(1)}, {0, copy_to(2)}, {0, WaitStep{1}}, meet};
+  return built;
+}
+
+TEST(Steps, CopyBlocksToPeersOnStreamsOfTheirOwn) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    for (const auto& output : outputs_of(gather_by_copies(), 50, seed, 2)) {
+      for (int rank = 0; rank < 3; ++rank) {
+        for (int i = 0; i < 50; ++i) ASSERT_EQ(output[static_cast<std::size_t>(50 * rank + i)], 1000 * rank + i * i);
+      }
+    }
+  }
+}
+
+TEST(Steps, CopyFromTheBlockOfThePeer) {
+  BuiltOperation built = gather_by_copies();
+  // Rank r sends block p of its input to rank p: of 60 elements, 20 each.
+  built.manifest.arguments[1].shape = {{"n"}};
+  for (Step& step : built.manifest.schedules[0].steps) {
+    if (auto* copy = std::get_if<CopyStep>(&step.action)) {
+      copy->from_block = BlockIndex::peer;
+      copy->shape = {{"n", 1, 3}};
+    }
+  }
+  const auto outputs = outputs_of(built, 60, 3);
+  for (int peer = 0; peer < 3; ++peer) {
+    for (int rank = 0; rank < 3; ++rank) {
+      for (int i = 0; i < 20; ++i) {
+        const int element = 20 * peer + i;
+        EXPECT_EQ(outputs[static_cast<std::size_t>(peer)][static_cast<std::size_t>(20 * rank + i)],
+                  1000 * rank + element * element);
+      }
+    }
+  }
+}
+
+TEST(Schedules, AreChosenByTheSizeOfTheLaunch) {
+  BuiltOperation built = add_index_twice();
+  built.manifest.schedules = {{.up_to = 10, .steps = {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}},
+                              {.up_to = every_size, .steps = built.manifest.schedules[0].steps}};
+  EXPECT_EQ(outputs_of(built, 10, 0)[0][5], 25 + 5);
+  EXPECT_EQ(outputs_of(built, 11, 0)[0][5], 25 + 2 * 5);
+}
+
+}  // namespace
+}  // namespace iris
