@@ -1,6 +1,8 @@
 #include "generator/plan/matmul_planning.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 namespace irisgen {
 namespace {
@@ -19,6 +21,7 @@ constexpr double large_host_flops = 4e6;
 
 constexpr int blocks_per_unit = 2;
 constexpr int gpu_comm_blocks = 16;
+constexpr int wgmma_comm_blocks = 8;  ///< of more threads, each a whole compute unit
 constexpr int host_comm_blocks = 2;
 constexpr int host_compute_blocks = 3;
 
@@ -125,31 +128,62 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 /// One block, one tile, k deep. Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256,
 /// and between a tile and the next some time is lost.
 double wgmma_tile_us(const Target& target, std::int64_t tile_n, double k) {
-  constexpr double share_of_narrow = 0.93;
-  constexpr double between_us = 1.0;
+  constexpr double share_of_narrow = 0.9;
+  constexpr double between_us = 1.5;
   const double flops = 2.0 * 128 * static_cast<double>(tile_n) * k;
   const double unit_tflops = target.matrix_tflops / target.compute_units * (tile_n == 256 ? 1 : share_of_narrow);
   return flops / unit_tflops / 1e6 + between_us;
 }
 
-std::int64_t wgmma_turns(const Request& request, const Products& products, const Tiles& tiles) {
-  const std::int64_t blocks = request.target.compute_units -
-                              (products.moves_by_blocks ? request.wanted("comm_blocks").value_or(gpu_comm_blocks) : 0);
-  const auto count = tiles_of(request.problem, products, tiles.m, tiles.n);
-  return count ? divide_up(*count, std::max<std::int64_t>(1, blocks)) : 0;
+struct WgmmaChoice {
+  Tiles tiles;
+  std::int64_t comm_blocks;
+  std::int64_t turns;  ///< 0: an extent is dynamic
+};
+
+/// The time of a product whose operands arrive meanwhile: blocks that find no tile of the rank's own wait for the first
+/// ones. A block that sends carries so much, measured on H200s.
+double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                    std::int64_t blocks, const Tiles& tiles, double multiply_us) {
+  constexpr double block_gbs = 42;
+  if (products.sent_bytes == 0) return multiply_us;
+  const double rate = std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  const double link_us = products.sent_bytes / rate / 1e3;
+  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value() / products.count);
+  const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
+  return std::max(multiply_us + waiting * link_us, link_us);
 }
 
-/// The tile with which all turns take least time; the larger one where sizes are not known.
-Tiles wgmma_tiles(const Request& request, const Products& products) {
-  const auto time = [&](const Tiles& tiles) {
-    return static_cast<double>(wgmma_turns(request, products, tiles)) *
-           wgmma_tile_us(request.target, tiles.n, length(request.problem, "k"));
-  };
-  return time(small_wgmma_tiles) < time(large_wgmma_tiles) ? small_wgmma_tiles : large_wgmma_tiles;
+/// The tile, and the number of blocks that do not multiply, with which a launch takes least time.
+WgmmaChoice choose_wgmma(const Request& request, const Products& products) {
+  constexpr std::array<std::int64_t, 3> sending_blocks = {4, 8, 16};
+  constexpr std::int64_t most_of_busy_units =
+      8;  // fill the links; more would be worth it only in the place of idle ones
+  WgmmaChoice best{large_wgmma_tiles, request.wanted("comm_blocks").value_or(wgmma_comm_blocks), 0};
+  if (!request.problem.is_static()) return best;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const Tiles& tiles : {large_wgmma_tiles, small_wgmma_tiles}) {
+    for (const std::int64_t sending : sending_blocks) {
+      const bool free = products.sent_bytes > 0 && !request.wanted("comm_blocks");
+      const std::int64_t comm_blocks = free ? sending : best.comm_blocks;
+      const std::int64_t blocks = request.target.compute_units - (products.moves_by_blocks ? comm_blocks : 0);
+      const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
+      const bool most_wait = 2 * count / products.count < request.target.compute_units;
+      if (free && sending > most_of_busy_units && !most_wait) continue;
+      const std::int64_t turns = divide_up(count, std::max<std::int64_t>(1, blocks));
+      const double multiply_us =
+          static_cast<double>(turns) * wgmma_tile_us(request.target, tiles.n, length(request.problem, "k"));
+      const double us =
+          with_arrival(request.problem, request.target, products, comm_blocks, blocks, tiles, multiply_us);
+      if (us >= best_us) continue;
+      best_us = us;
+      best = {tiles, comm_blocks, turns};
+    }
+  }
+  return best;
 }
 
-std::string turns_text(const Request& request, const Products& products, const Tiles& tiles) {
-  const std::int64_t turns = wgmma_turns(request, products, tiles);
+std::string turns_text(std::int64_t turns) {
   if (turns == 0) return "reuses most of what it loads";
   return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
 }
@@ -197,11 +231,30 @@ void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) 
   check_divides(spec, problem, "m", report);
 }
 
+namespace {
+
+/// High bands share operands in the cache; what goes to or comes from several ranks in turn wants low ones, so that the
+/// blocks work on those of all ranks at once.
+void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
+  const auto columns = static_length(request.problem, products.columns);
+  std::int64_t band = highest;
+  std::string reason = "share operands in the cache";
+  if (!request.on_host() && products.parts > 1 && columns && *columns > 0) {
+    const std::int64_t tiles_across = divide_up(*columns, kernel.number("tile_n"));
+    band = std::min(highest, divide_up(resident_blocks(request, kernel), tiles_across * products.parts));
+    reason = "so that all blocks together work on those of every rank";
+  }
+  add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));
+}
+
+}  // namespace
+
 int choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
   const std::string obstacle = obstacle_to_wgmma(request, products);
   const bool wgmma = obstacle.empty();
-  const Tiles fallback = wgmma ? wgmma_tiles(request, products) : default_tiles(request);
-  const std::string reason = wgmma               ? turns_text(request, products, fallback)
+  const WgmmaChoice choice = wgmma ? choose_wgmma(request, products) : WgmmaChoice{default_tiles(request), 0, 0};
+  const Tiles& fallback = choice.tiles;
+  const std::string reason = wgmma               ? turns_text(choice.turns)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
                                                  : "a square in registers for each thread, slices in shared memory";
   kernel.constants.push_back({"MainLoop", wgmma ? MainLoop::wgmma : MainLoop::fma, "",
@@ -214,7 +267,7 @@ int choose_tiles(const Request& request, KernelPlan& kernel, const Products& pro
   tiles.m = decide(request, kernel, "tile_m", fallback.m, "", reason);
   tiles.n = decide(request, kernel, "tile_n", fallback.n, "", reason);
   tiles.k = decide(request, kernel, "tile_k", fallback.k, "", wgmma ? "128 bytes, a row of shared memory" : reason);
-  add_number(kernel, "tile_band", fallback.band, "tiles from top to bottom", "share operands in the cache");
+  choose_band(request, kernel, products, fallback.band);
   if (wgmma) {
     add_number(kernel, "stages", wgmma_stages(request.target, tiles.n), "slices of both operands on their way",
                "as many as shared memory holds beside a finished tile");
@@ -249,7 +302,11 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
 
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
-  const std::int64_t comm_blocks = request.wanted("comm_blocks").value_or(host ? host_comm_blocks : gpu_comm_blocks);
+  const std::int64_t comm_blocks =
+      request.wanted("comm_blocks")
+          .value_or(host                                    ? host_comm_blocks
+                    : kernel.main_loop() == MainLoop::wgmma ? choose_wgmma(request, products).comm_blocks
+                                                            : gpu_comm_blocks);
   const std::int64_t most = host ? comm_blocks + host_compute_blocks : resident_blocks(request, kernel);
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
@@ -280,7 +337,12 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const std::int64_t blocks = kernel.number("blocks") - (products.moves_by_blocks ? kernel.number("comm_blocks") : 0);
   const std::int64_t turns = divide_up(tiles, blocks);
   const double k = length(problem, "k");
-  if (wgmma) return static_cast<double>(turns) * wgmma_tile_us(target, tile_n, k);
+  if (wgmma) {
+    const Tiles tiles_of_kernel = {kernel.number("tile_m"), tile_n, kernel.number("tile_k"), 0, 0};
+    const std::int64_t comm_blocks = kernel.number("blocks") - blocks;
+    return with_arrival(problem, target, products, comm_blocks, blocks, tiles_of_kernel,
+                        static_cast<double>(turns) * wgmma_tile_us(target, tile_n, k));
+  }
   const double tile_flops =
       2.0 * static_cast<double>(kernel.number("tile_m") * tile_n) * k * (problem.accumulate == Dtype::f64 ? 2 : 1);
   const double side_by_side = target.platform == Platform::host
@@ -291,6 +353,12 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
 
 double matmul_flops(const Problem& problem) {
   return 2 * length(problem, "m") * length(problem, "n") * length(problem, "k");
+}
+
+double summing_us(const KernelPlan& kernel, double bytes) {
+  constexpr double thread_gbs = 0.075;  // measured on H200s: a few accesses in flight
+  const auto threads = static_cast<double>(kernel.number("comm_blocks") * kernel.number("threads"));
+  return bytes / (threads * thread_gbs) / 1e3;
 }
 
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result) {

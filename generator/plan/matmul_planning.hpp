@@ -28,6 +28,8 @@ struct Products {
   Dimension a_rows;                             ///< of the argument `a`
   std::optional<Dimension> gathered_rows = {};  ///< of the workspace, where it holds rows of A
   bool moves_by_blocks = false;                 ///< some of the grid's blocks do not multiply
+  double sent_bytes = 0;                        ///< by those blocks, of a static problem; 0 if they send no operands
+  int parts = 1;                                ///< whose bands are taken in turn, as TilesOfParts does
 };
 
 /// Decides the main loop, `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and
@@ -46,6 +48,9 @@ double matmul_flops(const Problem& problem);
 /// Time that the blocks of a kernel take to multiply, of a static problem: in turns, the last of which may leave some
 /// without work.
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products);
+
+/// Time that the blocks of a kernel which do not multiply take to read so many bytes and to sum them.
+double summing_us(const KernelPlan& kernel, double bytes);
 
 /// The whole's product of `a` (its buffer of m rows) and b, as a part.
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result);

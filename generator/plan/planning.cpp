@@ -77,7 +77,7 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
     const double link_us = (work.link_bytes + work.fill_bytes) / link_gbs / 1e3;  // GB/s are bytes per nanosecond
     const double memory_us = work.memory_bytes / target.memory_gbs / 1e3;
     const double arrived_us = work.arrived_bytes / target.memory_gbs / 1e3;
-    const double floor_us = std::max({link_us, memory_us, work.multiply_us}) + arrived_us;
+    const double floor_us = std::max({link_us, memory_us, work.multiply_us, work.summing_us}) + arrived_us;
     prediction.floor_us += floor_us;
     prediction.time_us += (work.by_copy_engine ? target.copy_us : target.launch_us) +
                           (world > 1 ? work.signals * target.signal_us : 0) + floor_us;

@@ -60,6 +60,7 @@ struct Work {
   double memory_bytes = 0;     ///< read from and written to the rank's own memory meanwhile
   double arrived_bytes = 0;    ///< read from its own memory once all has come over the links
   double multiply_us = 0;      ///< see matmul_planning.hpp
+  double summing_us = 0;       ///< that blocks which do not multiply take to sum at the same time
   int signals = 0;             ///< one after another; a world of one rank sends none
   bool by_copy_engine = false;
 };

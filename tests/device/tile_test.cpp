@@ -17,6 +17,8 @@ struct Config {
   static constexpr i32 tile_m = 8;
   static constexpr i32 tile_n = 8;
   static constexpr i32 tile_k = 8;
+  static constexpr i32 tile_band = 2;
+  static constexpr i32 unroll = 2;
   using Element = T;
   using Accumulate = Sum;
 };
@@ -121,9 +123,11 @@ void expect_packs_inside(i64 rows, i64 columns) {
   std::vector<int> seen(static_cast<std::size_t>(rows * columns));
   const TileOrigin origin = {8, 8};
   engine.run(0, 0, [&] {
-    for_each_pack_of_tile<C, width>(dense(seen.data(), rows, columns), origin, [&](const auto& index) {
-      for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(index[0] + lane));
-    });
+    for_each_pack_of_tile<C, width>(block_threads<C>(), dense(seen.data(), rows, columns), origin,
+                                    [&](const auto& index) {
+                                      for (int lane = 0; lane < width; ++lane)
+                                        ++seen.at(static_cast<std::size_t>(index[0] + lane));
+                                    });
   });
   for (i64 row = 0; row < rows; ++row) {
     for (i64 column = 0; column < columns; ++column) {

@@ -12,6 +12,10 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
+double shard_bytes(const Problem& problem) {
+  return matrix_bytes(problem, {{"m", 1, problem.world}, {"k"}}, problem.dtype);
+}
+
 Products products(const Problem& problem) {
   const Dimension rows = {"m", 1, problem.world};
   return {.rows = rows,
@@ -19,7 +23,9 @@ Products products(const Problem& problem) {
           .count = problem.world,
           .a_rows = rows,
           .gathered_rows = Dimension{"m"},
-          .moves_by_blocks = true};
+          .moves_by_blocks = true,
+          .sent_bytes = problem.is_static() ? (problem.world - 1) * shard_bytes(problem) : 0,
+          .parts = problem.world - 1};
 }
 
 Draft plan_workgroup_specialized(const Request& request) {
@@ -34,10 +40,6 @@ Draft plan_workgroup_specialized(const Request& request) {
   kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"k"}}, problem.dtype, vector);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), false);
-}
-
-double shard_bytes(const Problem& problem) {
-  return matrix_bytes(problem, {{"m", 1, problem.world}, {"k"}}, problem.dtype);
 }
 
 std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
@@ -30,29 +32,51 @@ iris::ByteSize slots(const Problem& problem, std::int64_t tile_m) {
   return bytes;
 }
 
-Products products() {
-  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .moves_by_blocks = true};
+Products products(const Problem& problem, bool moves_by_blocks) {
+  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .moves_by_blocks = moves_by_blocks, .parts = problem.world};
 }
 
-Draft plan_workgroup_specialized(const Request& request) {
+/// What both kernels have: `blocks` of them multiply.
+Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  KernelPlan kernel = start_kernel(request, "matmul_all_reduce/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products());
-  choose_roles(request, kernel, products(), "sum what has arrived");
+  choose_unroll(request, kernel, std::max(1, problem.world / 2));
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, (kernel.number("blocks") - kernel.number("comm_blocks")) * problem.world);
+  add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots(problem, kernel.number("tile_m"));
   kernel.arguments = place(arguments(problem), 16, {"output"});
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+Draft plan_workgroup_specialized(const Request& request) {
+  KernelPlan kernel = start_kernel(request, "matmul_all_reduce/workgroup_specialized.hip");
+  choose_tiles(request, kernel, products(request.problem, true));
+  choose_roles(request, kernel, products(request.problem, true), "sum what has arrived");
+  const std::int64_t blocks = kernel.number("blocks") - kernel.number("comm_blocks");
+  return plan_kernel(request, std::move(kernel), blocks);
+}
+
+Draft plan_fused_sequential(const Request& request) {
+  KernelPlan kernel = start_kernel(request, "matmul_all_reduce/fused_sequential.hip");
+  choose_tiles(request, kernel, products(request.problem, false));
+  choose_matmul_grid(request, kernel, products(request.problem, false));
+  const std::int64_t blocks = kernel.number("blocks");
+  return plan_kernel(request, std::move(kernel), blocks);
+}
+
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
   const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
   const double others = static_cast<double>(problem.world - 1) / problem.world;
   return {{.link_bytes = 2 * others * results,
            .memory_bytes = 3 * results,
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products()),
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
+           .summing_us = moves_by_blocks ? summing_us(draft.kernels[0], results) : 0,
            .signals = 2}};
+}
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, true);
+}
+std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -72,15 +96,23 @@ Draft plan_bulk_synchronous(const Request& request) {
   return whole.take();
 }
 
-constexpr std::array<std::string_view, 1> templates = {"matmul_all_reduce/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> specialized = {"matmul_all_reduce/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> sequential = {"matmul_all_reduce/fused_sequential.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
             .summary = "one grid, two roles: some blocks multiply and push tiles, the others sum and give to all",
-            .templates = templates,
+            .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
             .cost = cost_of_workgroup_specialized},
+    Variant{
+        .name = "fused_sequential",
+        .summary = "blocks multiply and push tiles; who makes a tile of this rank sums what all made of it, for all",
+        .templates = sequential,
+        .keys = tile_keys,
+        .plan = plan_fused_sequential,
+        .cost = cost_of_fused_sequential},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_reduce",
             .templates = {},

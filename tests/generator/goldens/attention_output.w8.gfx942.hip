@@ -18,11 +18,12 @@ struct Config {
   static constexpr i32 tile_m = 64;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
-  static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  static constexpr i32 vector = 8;      // elements in one access
+  static constexpr i32 tile_band = 5;  // tiles from top to bottom
+  static constexpr i32 vector = 8;     // elements in one access
   static constexpr i32 blocks = 144;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
   static constexpr i32 waves_per_eu = 1;
+  static constexpr i32 unroll = 2;  // accesses in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
@@ -41,7 +42,8 @@ struct Shape {
   __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
   __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
-  __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
+  // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
+  __device__ TilesOfParts<Config> sequence() const { return {rows(0).end, n, Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
   __device__ bool has(i64 tile, i32 rank) const {
     const Range shard = rows(rank);
@@ -50,8 +52,8 @@ struct Shape {
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// The tiles of the next rank's rows, then of the one after that, its own last; each goes to this rank's slot there.
-// Tiles of all destinations form one sequence that goes round the blocks.
+// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// goes to this rank's slot at its destination. The sequence goes round the blocks.
 struct Tiles : TileSequence {
   const Launch<Config>& launch;
   Shape shape;
@@ -63,39 +65,42 @@ struct Tiles : TileSequence {
 
   struct Tile {
     i32 destination;
-    i64 number;  // among that rank's tiles
+    i64 index;  // among that rank's tiles
+    u32 step;   // of the block
   };
 
   __device__ i64 count() const { return Config::world * shape.tiles(); }
   __device__ Tile at(i64 number) const {
-    const i32 offset = static_cast<i32>(number / shape.tiles()) + 1;
-    return {peer_at<Config::world>(launch.context, offset == Config::world ? 0 : offset), number % shape.tiles()};
+    const auto [part, index] = shape.sequence().at(number);
+    const i32 offset = part + 1 == Config::world ? 0 : part + 1;
+    return {peer_at<Config::world>(launch.context, offset), index, static_cast<u32>(number / compute_blocks)};
   }
-  __device__ bool has(const Tile& tile) const { return shape.has(tile.number, tile.destination); }
+  __device__ bool has(const Tile& tile) const { return shape.has(tile.index, tile.destination); }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     const Range shard = shape.rows(tile.destination);
-    return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.number)};
+    return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.index)};
   }
   __device__ TilePlace<Config::Result> place(const Tile& tile) const {
     const Range shard = shape.rows(tile.destination);
     Config::Result* const slot = slots + launch.context.rank * shape.slot();
     return {dense(on_rank(launch.context, slot, tile.destination), shard.end - shard.begin, shape.n),
-            shape.origin(tile.number)};
+            shape.origin(tile.index)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
-    signal_release(launch, flag, shape.step(tile.number), tile.destination);
+    signal_release(launch, flag, tile.step, tile.destination);
   }
 };
 
 // Waits until every rank has delivered its product of this tile.
 __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, const Shape& shape, i64 tile) {
   bool arrived = true;
-  for (i32 turn = thread_index(); turn < Config::world; turn += Config::threads) {
-    // These rows are destination number `turn` of the source that is turn + 1 ranks before this one.
-    const i32 source = peer_at<Config::world>(launch.context, Config::world - 1 - turn);
-    const i64 block = (turn * shape.tiles() + tile) % compute_blocks;
-    arrived = wait_acquire(launch, shape.flag(block, source), shape.step(tile), source, Wait::step) && arrived;
+  for (i32 part = thread_index(); part < Config::world; part += Config::threads) {
+    // These rows are that part of the rank that is part + 1 before this one.
+    const i32 source = peer_at<Config::world>(launch.context, Config::world - 1 - part);
+    const i64 number = shape.sequence().number({part, tile});
+    const u32 step = static_cast<u32>(number / compute_blocks);
+    arrived = wait_acquire(launch, shape.flag(number % compute_blocks, source), step, source, Wait::step) && arrived;
   }
   return sync_block_and(arrived);
 }
@@ -108,14 +113,15 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
   const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
-  for_each_pack_of_tile<Config, width>(
-      dense(result, shard.end - shard.begin, shape.n), shape.origin(tile), [&](const auto& index) {
-        const auto sums = load_and_reduce<Config, Sum>(sources, index);
+  for_each_pack_of_tile<Config, width>(block_threads<Config>(), dense(result, shard.end - shard.begin, shape.n),
+                                       shape.origin(tile), [&](const auto& index) {
+                                         const auto sums = load_and_reduce<Config, Sum>(sources, index);
 #pragma unroll
-        for (i32 offset = 0; offset < Config::world; ++offset) {
-          store(on_rank(context, result, peer_at<Config::world>(context, offset)), index, sums);
-        }
-      });
+                                         for (i32 offset = 0; offset < Config::world; ++offset) {
+                                           store(on_rank(context, result, peer_at<Config::world>(context, offset)),
+                                                 index, sums);
+                                         }
+                                       });
 }
 
 // A tile has come from every rank, so every rank has started this launch: its output may be written. The closing

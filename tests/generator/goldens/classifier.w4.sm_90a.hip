@@ -24,6 +24,7 @@ struct Config {
   static constexpr i32 blocks = 24;
   static constexpr i32 comm_blocks = 16;  // that push tiles to the peers
   static constexpr i32 min_blocks_per_sm = 1;
+  static constexpr i32 unroll = 4;  // accesses in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
@@ -78,7 +79,7 @@ struct Tiles : TileSequence {
 template <i32 width>
 __device__ __forceinline__ void push_tile(const Context& context, const Matrix<Config::Result>& part,
                                           const TileOrigin& origin) {
-  for_each_pack_of_tile<Config, width>(part, origin, [&](const auto& index) {
+  for_each_pack_of_tile<Config, width>(block_threads<Config>(), part, origin, [&](const auto& index) {
     const auto values = load(part.data, index);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {

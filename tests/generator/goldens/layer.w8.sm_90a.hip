@@ -17,9 +17,9 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  static constexpr i32 stages = 6;      // slices of both operands on their way
-  static constexpr i32 vector = 8;      // elements in one access
+  static constexpr i32 tile_band = 5;  // tiles from top to bottom
+  static constexpr i32 stages = 6;     // slices of both operands on their way
+  static constexpr i32 vector = 8;     // elements in one access
   static constexpr i32 blocks = 48;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
   static constexpr i32 min_blocks_per_sm = 1;
@@ -29,8 +29,8 @@ struct Config {
   using Accumulate = f32;
 };
 
-// Each rank has `rows` rows of A and all of B. Rows travel in chunks of tile_m; chunk c belongs to communication block
-// c mod comm_blocks, whose flag on every rank shows how many of its chunks it has delivered there.
+// Each rank has `rows` rows of A and all of B. Rows travel in chunks of tile_m, of which each communication block sends
+// its part; its flag on every rank shows how many chunks it has delivered there.
 struct Shape {
   i64 rows;
   i64 n;
@@ -39,10 +39,12 @@ struct Shape {
   __device__ i64 slot() const { return round_up(rows * k, Config::vector); }  // elements of a rank's rows when gathered
   __device__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }  // of one rank's rows
-  __device__ i64 flag(i64 chunk, i32 source) const {
-    return own_flag<Config>(chunk % Config::comm_blocks * Config::world + source);
+  __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
+  __device__ Range part(i64 chunk, i64 block) const {
+    const Range elements = chunk_of({0, rows * k}, chunk, Config::tile_m * k);
+    const Range part = shard_of(elements.end - elements.begin, Config::comm_blocks, block, Config::vector);
+    return {elements.begin + part.begin, elements.begin + part.end};
   }
-  __device__ u32 step(i64 chunk) const { return static_cast<u32>(chunk / Config::comm_blocks); }
 };
 
 // Pushes this rank's rows into its slot on every other rank. The closing barrier makes sure that every rank has started
@@ -51,22 +53,21 @@ __device__ __forceinline__ void push_rows(Launch<Config>& launch, const Shape& s
                                           Config::Element* gathered) {
   const Context& context = launch.context;
   Config::Element* const slot = gathered + context.rank * shape.slot();
-  for (i64 chunk = block_index(); chunk < shape.chunks(); chunk += Config::comm_blocks) {
-    const Range elements = chunk_of({0, shape.rows * shape.k}, chunk, Config::tile_m * shape.k);
-    for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), elements, [&](const auto& index) {
+  for (i64 chunk = 0; chunk < shape.chunks(); ++chunk) {
+    const Range part = shape.part(chunk, block_index());
+    for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), part, [&](const auto& index) {
       const auto values = load(a, index);
 #pragma unroll
       for (i32 offset = 1; offset < Config::world; ++offset) {
         store(on_rank(context, slot, peer_at<Config::world>(context, offset)), index, values);
       }
     });
-    block_signal_release_all(launch, shape.flag(chunk, context.rank), shape.step(chunk));
+    block_signal_release_all(launch, shape.flag(block_index(), context.rank), static_cast<u32>(chunk));
   }
   same_block_barrier(launch, Wait::exit);
 }
 
-// This rank's own rows first. Then, as they arrive from everywhere at once, a band of chunks of the rank after it, the
-// same band of the next one, and so on, band by band.
+// This rank's own rows first, then those of the others as they arrive from everywhere at once.
 struct Tiles : TileSequence {
   const Launch<Config>& launch;
   Shape shape;
@@ -83,21 +84,21 @@ struct Tiles : TileSequence {
     TileOrigin origin;  // in the rows of that rank
   };
 
+  __device__ TilesOfParts<Config> arriving() const { return {shape.rows, shape.n, Config::world - 1}; }
   __device__ i64 count() const { return Config::world * shape.tiles(); }
   __device__ Tile at(i64 number) const {
     const i64 tiles = shape.tiles();
     if (number < tiles) return {true, launch.context.rank, tile_at<Config>(number, shape.rows, shape.n)};
-    const i64 band_tiles = Config::tile_band * divide_up(shape.n, Config::tile_n);
-    const i64 band = (number - tiles) / (band_tiles * (Config::world - 1));
-    const i64 within = (number - tiles) - band * band_tiles * (Config::world - 1);
-    const i64 left = tiles - band * band_tiles;
-    const i64 height = left < band_tiles ? left : band_tiles;
-    const i32 source = peer_at<Config::world>(launch.context, static_cast<i32>(1 + within / height));
-    return {false, source, tile_at<Config>(band * band_tiles + within % height, shape.rows, shape.n)};
+    const auto [part, index] = arriving().at(number - tiles);
+    return {false, peer_at<Config::world>(launch.context, part + 1), tile_at<Config>(index, shape.rows, shape.n)};
   }
-  __device__ bool wait(const Tile& tile) const {
-    const i64 chunk = tile.origin.row / Config::tile_m;
-    return tile.own || wait_acquire(launch, shape.flag(chunk, tile.source), shape.step(chunk), tile.source, Wait::step);
+  __device__ bool wait(const Tile& tile, ThreadGroup group) const {
+    const u32 chunk = static_cast<u32>(tile.origin.row / Config::tile_m);
+    bool arrived = true;
+    for (i64 block = group.index; block < Config::comm_blocks && !tile.own; block += group.size) {
+      arrived = wait_acquire(launch, shape.flag(block, tile.source), chunk, tile.source, Wait::step) && arrived;
+    }
+    return arrived;
   }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     Operand<Config> rows = gathered.slot(tile.source, shape.slot());

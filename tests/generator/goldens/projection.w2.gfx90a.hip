@@ -23,6 +23,7 @@ struct Config {
   static constexpr i32 blocks = 20;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
   static constexpr i32 waves_per_eu = 1;
+  static constexpr i32 unroll = 4;  // accesses in flight
   using Element = f32;
   using Result = f32;
   using Accumulate = f32;
@@ -39,13 +40,14 @@ struct Shape {
 
   __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
-  __device__ u32 step(i64 tile) const { return static_cast<u32>(tile / compute_blocks); }
+  // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
+  __device__ TilesOfParts<Config> sequence() const { return {rows, n, Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// The tiles of the next rank's rows, then of the one after that, its own last; each goes to this rank's slot there.
-// Tiles of all destinations form one sequence that goes round the blocks.
+// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// goes to this rank's slot at its destination. The sequence goes round the blocks.
 struct Tiles : TileSequence {
   const Launch<Config>& launch;
   Shape shape;
@@ -57,35 +59,38 @@ struct Tiles : TileSequence {
 
   struct Tile {
     i32 destination;
-    i64 number;  // among that rank's tiles
+    i64 index;  // among that rank's tiles
+    u32 step;   // of the block
   };
 
   __device__ i64 count() const { return Config::world * shape.tiles(); }
   __device__ Tile at(i64 number) const {
-    const i32 offset = static_cast<i32>(number / shape.tiles()) + 1;
-    return {peer_at<Config::world>(launch.context, offset == Config::world ? 0 : offset), number % shape.tiles()};
+    const auto [part, index] = shape.sequence().at(number);
+    const i32 offset = part + 1 == Config::world ? 0 : part + 1;
+    return {peer_at<Config::world>(launch.context, offset), index, static_cast<u32>(number / compute_blocks)};
   }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
-    return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.number)};
+    return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.index)};
   }
   __device__ TilePlace<Config::Result> place(const Tile& tile) const {
     Config::Result* const slot = slots + launch.context.rank * shape.slot();
-    return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.number)};
+    return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.index)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
-    signal_release(launch, flag, shape.step(tile.number), tile.destination);
+    signal_release(launch, flag, tile.step, tile.destination);
   }
 };
 
 // Waits until every rank has delivered its product of this tile.
 __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, const Shape& shape, i64 tile) {
   bool arrived = true;
-  for (i32 turn = thread_index(); turn < Config::world; turn += Config::threads) {
-    // These rows are destination number `turn` of the source that is turn + 1 ranks before this one.
-    const i32 source = peer_at<Config::world>(launch.context, Config::world - 1 - turn);
-    const i64 block = (turn * shape.tiles() + tile) % compute_blocks;
-    arrived = wait_acquire(launch, shape.flag(block, source), shape.step(tile), source, Wait::step) && arrived;
+  for (i32 part = thread_index(); part < Config::world; part += Config::threads) {
+    // These rows are that part of the rank that is part + 1 before this one.
+    const i32 source = peer_at<Config::world>(launch.context, Config::world - 1 - part);
+    const i64 number = shape.sequence().number({part, tile});
+    const u32 step = static_cast<u32>(number / compute_blocks);
+    arrived = wait_acquire(launch, shape.flag(number % compute_blocks, source), step, source, Wait::step) && arrived;
   }
   return sync_block_and(arrived);
 }
@@ -96,9 +101,9 @@ __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Con
   const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
-  for_each_pack_of_tile<Config, width>(dense(output, shape.rows, shape.n), shape.origin(tile), [&](const auto& index) {
-    store(output, index, load_and_reduce<Config, Sum>(sources, index));
-  });
+  for_each_pack_of_tile<Config, width>(
+      block_threads<Config>(), dense(output, shape.rows, shape.n), shape.origin(tile),
+      [&](const auto& index) { store(output, index, load_and_reduce<Config, Sum>(sources, index)); });
 }
 
 __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape, const Config::Result* slots,

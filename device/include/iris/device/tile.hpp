@@ -50,6 +50,39 @@ __device__ __forceinline__ TileOrigin tile_at(i64 index, i64 rows, i64 columns) 
   return {(band * Config::tile_band + within % height) * Config::tile_m, within / height * Config::tile_n};
 }
 
+/// The tiles of several matrices of rows × columns as one sequence: a band of the first, the same band of the second,
+/// and so on, then the next band of all. What comes from or goes to several ranks is so taken from all of them in turn.
+template <typename Config>
+struct TilesOfParts {
+  i64 rows;
+  i64 columns;
+  i32 parts;
+
+  struct Tile {
+    i32 part;
+    i64 index;  ///< of its tile_at
+  };
+
+  __device__ __forceinline__ i64 tiles() const { return tiles_of<Config>(rows, columns); }  // of one part
+  __device__ __forceinline__ i64 band_tiles() const { return Config::tile_band * divide_up(columns, Config::tile_n); }
+  __device__ __forceinline__ i64 tiles_of_band(i64 band) const {
+    const i64 left = tiles() - band * band_tiles();
+    return left < band_tiles() ? left : band_tiles();
+  }
+
+  __device__ __forceinline__ Tile at(i64 number) const {
+    const i64 band = number / (band_tiles() * parts);
+    const i64 within = number - band * band_tiles() * parts;
+    const i64 height = tiles_of_band(band);
+    const i64 part = within / height;
+    return {static_cast<i32>(part), band * band_tiles() + within - part * height};
+  }
+  __device__ __forceinline__ i64 number(const Tile& tile) const {
+    const i64 band = tile.index / band_tiles();
+    return band * band_tiles() * (parts - 1) + tile.part * tiles_of_band(band) + tile.index;
+  }
+};
+
 /// The block calls put(row, column, value) for each element of the rows × columns tile at `origin`, coordinates within
 /// the tile, value zero outside the matrix. `width` elements are loaded in one access; the matrix
 /// takes_packs() of them.
@@ -92,15 +125,29 @@ __device__ __forceinline__ void load_tile_to_shared(const Matrix<const T>& matri
 }
 
 /// Calls body(PackIndex), counted from matrix.data, for the packs of `width` elements of the tile at `origin` that lie
-/// inside the matrix, distributed to the block's threads. The matrix takes_packs() of `width`.
+/// inside the matrix, distributed to the group's threads; Config::unroll packs together where that many are left. The
+/// matrix takes_packs() of `width`.
 template <typename Config, int width, typename T, typename Body>
-__device__ __forceinline__ void for_each_pack_of_tile(const Matrix<T>& matrix, const TileOrigin& origin,
-                                                      const Body& body) {
+__device__ __forceinline__ void for_each_pack_of_tile(ThreadGroup group, const Matrix<T>& matrix,
+                                                      const TileOrigin& origin, const Body& body) {
   constexpr int per_row = Config::tile_n / width;
-  for (int pack = thread_index(); pack < Config::tile_m * per_row; pack += Config::threads) {
-    const i64 row = origin.row + pack / per_row;
-    const i64 column = origin.column + pack % per_row * width;
-    if (row < matrix.rows && column < matrix.columns) body(PackIndex<width, 1>{row * matrix.stride + column, 0});
+  constexpr int unroll = Config::unroll;
+  const int threads = static_cast<int>(group.size);
+  const int step = threads / per_row;  // rows from one pack of a thread to its next
+  const i64 rows_left = matrix.rows - origin.row;
+  const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
+  const auto pack_at = [&](int row, int column) { return (origin.row + row) * matrix.stride + origin.column + column; };
+  int pack = static_cast<int>(group.index);
+  if (unroll > 1 && threads % per_row == 0) {
+    for (; pack / per_row + (unroll - 1) * step < rows; pack += unroll * threads) {
+      const int column = pack % per_row * width;
+      if (origin.column + column >= matrix.columns) continue;
+      body(PackIndex<width, unroll>{pack_at(pack / per_row, column), step * matrix.stride});
+    }
+  }
+  for (; pack / per_row < rows; pack += threads) {
+    const int column = pack % per_row * width;
+    if (origin.column + column < matrix.columns) body(PackIndex<width, 1>{pack_at(pack / per_row, column), 0});
   }
 }
 

@@ -152,13 +152,16 @@ struct FusedMultiplyAdd {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      if (!sync_block_and(thread_index() != 0 || tiles.wait(tile))) return false;
+      if (!sync_block_and(tiles.wait(tile, block_threads<Config>()))) return false;
       const auto product = tiles.product(tile);
       const auto sums = multiply_tile<Config>(product.a.matrix, product.b.matrix, product.origin);
       const auto place = tiles.place(tile);
       store_tile<Config>(place.matrix, place.origin, sums);
       sync_block_after_stores();
       if (thread_index() == 0) tiles.tell(tile);
+      if (!tiles.completes(tile)) continue;
+      if (!sync_block_and(tiles.wait_to_complete(tile, block_threads<Config>()))) return false;
+      tiles.complete(tile, block_threads<Config>());
     }
     return true;
   }

@@ -36,15 +36,28 @@ struct TileSequence {
   __device__ __forceinline__ bool has(const Tile&) const {
     return true;
   }
-  /// Called by one thread before anything of the tile's operands is read. False, with the fault recorded, if they did
-  /// not come in time: the block gives up.
+  /// Called by each thread of a group before anything of the tile's operands is read; each waits for its part. False on
+  /// any of them, with the fault recorded, if that did not come in time: the block gives up.
   template <typename Tile>
-  __device__ __forceinline__ bool wait(const Tile&) const {
+  __device__ __forceinline__ bool wait(const Tile&, ThreadGroup) const {
     return true;
   }
   /// Called by one thread, whose release publishes the stored tile.
   template <typename Tile>
   __device__ __forceinline__ void tell(const Tile&) const {}
+  /// Whether there is something to do with the tile once it is in its place. The two functions below are then called,
+  /// each by every thread of a group, with a barrier of the group before and between them.
+  template <typename Tile>
+  __device__ __forceinline__ bool completes(const Tile&) const {
+    return false;
+  }
+  /// Waits for its part of what that needs, as wait() does.
+  template <typename Tile>
+  __device__ __forceinline__ bool wait_to_complete(const Tile&, ThreadGroup) const {
+    return true;
+  }
+  template <typename Tile>
+  __device__ __forceinline__ void complete(const Tile&, ThreadGroup) const {}
 };
 
 }  // namespace iris::device

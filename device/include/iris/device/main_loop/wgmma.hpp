@@ -6,9 +6,9 @@
 /// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
 /// warpgroups, and finished tiles sent from shared memory.
 ///
-/// The first warpgroup moves data, each with one warp for it: one fills the stages, one ships what the others have
-/// finished. Of the other warpgroups each multiplies 64 rows of every tile. All walk the same tiles and meet in
-/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
+/// The first warpgroup moves data: one warp fills the stages, the others ship what has been finished. Of the other
+/// warpgroups each multiplies 64 rows of every tile. All walk the same tiles and meet in barriers in shared memory, so
+/// that loads, products and stores of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128 or 256), tile_k (64), stages, Element and Result. Rows of
 /// A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised
@@ -77,6 +77,7 @@ struct WarpgroupMma {
     u64 staged;                 ///< a finished tile is in shared memory
     u64 shipped;                ///< it has left
     i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
+    u32 failed;                 ///< a wait ran out of time
   };
 
   /// A place in the ring of stages, and the parity of its turn.
@@ -108,18 +109,19 @@ struct WarpgroupMma {
       platform::init_barrier(block.shipped, 1);
       platform::publish_barriers();
       block.stop = never;
+      block.failed = 0;
     }
     sync_block();
     const int warp = thread_index() / 32;
     if (thread_index() >= warpgroup_threads) {
       multiply<Config>(block, tiles, first, stride);
-    } else if (thread_index() == 0) {
+    } else if (warp == 0) {
       load<Config>(block, tiles, first, stride);
-    } else if (warp == 1) {
+    } else {
       ship<Config>(block, tiles, first, stride);
     }
     sync_block();
-    return block.stop == never;
+    return block.failed == 0;
   }
 
  private:
@@ -129,37 +131,44 @@ struct WarpgroupMma {
     return stages < 1 ? 1 : stages;
   }
 
-  /// One thread fills the stages.
+  /// A warp waits for operands, and one of its threads fills the stages.
   template <typename Config, typename Tiles>
   __device__ static void load(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
+    const int lane = thread_index() % 32;
     Turn<Config> turn;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      if (!tiles.wait(tile)) {
+      const bool arrived = platform::sync_warp_and(tiles.wait(tile, ThreadGroup{lane, 32}));
+      if (lane == 0 && !arrived) {
         block.stop = number;
+        block.failed = 1;
         platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
         platform::arrive(block.full[turn.stage]);
-        return;
       }
-      platform::fence_async_copies();  // after what the wait has acquired
-      const auto product = tiles.product(tile);
-      const i32 row = product.a.first_row + static_cast<i32>(product.origin.row);
-      const i32 column = static_cast<i32>(product.origin.column);
-      const i64 stages = stages_of<Config>(product.a.columns);
-      for (i32 k = 0; k < stages; ++k) {
-        auto& stage = block.stages[turn.stage];
-        u64& full = block.full[turn.stage];
-        platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-        platform::arrive_and_expect(full, Shared<Config>::stage_bytes);
-        platform::copy_box(stage.a, product.a.map, k * Config::tile_k, row, product.a.slab, full);
+      if (!arrived) return;
+      if (lane == 0) load_tile<Config>(block, tiles.product(tile), turn);
+    }
+  }
+
+  template <typename Config, typename Product>
+  __device__ static void load_tile(Shared<Config>& block, const Product& product, Turn<Config>& turn) {
+    const i32 row = product.a.first_row + static_cast<i32>(product.origin.row);
+    const i32 column = static_cast<i32>(product.origin.column);
+    const i64 stages = stages_of<Config>(product.a.columns);
+    platform::fence_async_copies();  // after what the waits have acquired
+    for (i32 k = 0; k < stages; ++k) {
+      auto& stage = block.stages[turn.stage];
+      u64& full = block.full[turn.stage];
+      platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
+      platform::arrive_and_expect(full, Shared<Config>::stage_bytes);
+      platform::copy_box(stage.a, product.a.map, k * Config::tile_k, row, product.a.slab, full);
 #pragma unroll
-        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
-          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
-                             product.b.first_row + k * Config::tile_k, product.b.slab, full);
-        }
-        turn.advance();
+      for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
+        platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
+                           product.b.first_row + k * Config::tile_k, product.b.slab, full);
       }
+      turn.advance();
     }
   }
 
@@ -231,41 +240,57 @@ struct WarpgroupMma {
     signal_staged(block);
   }
 
-  /// A warp sends finished tiles to their places, and tells.
+  /// Three warps send finished tiles to their places, tell, and complete what is to be completed.
   template <typename Config, typename Tiles>
   __device__ static void ship(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    using Result = typename Config::Result;
-    const int lane = thread_index() % 32;
+    const ThreadGroup group = {thread_index() - 32, warpgroup_threads - 32};
+    bool stopped = false;  // of the first warp: no more tiles come
+    bool going = true;
     u32 shipments = 0;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      const auto place = tiles.place(tile);
-      const Matrix<Result>& to = place.matrix;
-      const i64 rows_left = to.rows - place.origin.row;
-      const i64 columns_left = to.columns - place.origin.column;
-      const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
-      const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
-      Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
-      platform::wait_barrier(block.staged, shipments++ & 1);
-      if (number == block.stop) return;
-      if (to.takes_packs(16 / sizeof(Result))) {
-        for (int row = lane; row < rows; row += 32) {
-          platform::copy_out(corner + row * to.stride, block.finished[row], columns * sizeof(Result));
-        }
-        platform::commit_copies_out();
-        platform::wait_copies_out_read();
-      } else {
-        for (int row = 0; row < rows; ++row) {
-          for (int i = lane; i < columns; i += 32) corner[row * to.stride + i] = block.finished[row][i];
-        }
-      }
-      platform::sync_warp();
-      if (lane == 0) platform::arrive(block.shipped);
-      platform::wait_copies_out();
-      platform::sync_warp();
-      if (lane == 0) tiles.tell(tile);
+      if (group.index < 32 && !stopped) stopped = !ship_tile<Config>(block, tiles, tile, number, shipments++);
+      if (!tiles.completes(tile)) continue;
+      going = platform::sync_group_and(going && !stopped, group.size);
+      going = platform::sync_group_and(going && tiles.wait_to_complete(tile, group), group.size);
+      if (going) tiles.complete(tile, group);
     }
+    if (!going) block.failed = 1;
+  }
+
+  /// By one warp; false if there is no such tile, since its wait ran out of time.
+  template <typename Config, typename Tiles, typename Tile>
+  __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number,
+                                   u32 shipments) {
+    using Result = typename Config::Result;
+    const int lane = thread_index() % 32;
+    const auto place = tiles.place(tile);
+    const Matrix<Result>& to = place.matrix;
+    const i64 rows_left = to.rows - place.origin.row;
+    const i64 columns_left = to.columns - place.origin.column;
+    const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
+    const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
+    Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
+    platform::wait_barrier(block.staged, shipments & 1);
+    if (number == block.stop) return false;
+    if (to.takes_packs(16 / sizeof(Result))) {
+      for (int row = lane; row < rows; row += 32) {
+        platform::copy_out(corner + row * to.stride, block.finished[row], columns * sizeof(Result));
+      }
+      platform::commit_copies_out();
+      platform::wait_copies_out_read();
+    } else {
+      for (int row = 0; row < rows; ++row) {
+        for (int i = lane; i < columns; i += 32) corner[row * to.stride + i] = block.finished[row][i];
+      }
+    }
+    platform::sync_warp();
+    if (lane == 0) platform::arrive(block.shipped);
+    platform::wait_copies_out();
+    platform::sync_warp();
+    if (lane == 0) tiles.tell(tile);
+    return true;
   }
 };
 

@@ -83,6 +83,23 @@ __device__ __forceinline__ void wait_copies_out() {
 __device__ __forceinline__ void sync_warp() {
   __syncwarp();
 }
+/// Waits for `threads` threads that call it, whole warps; true if all of them passed true. One such group in a block.
+__device__ __forceinline__ bool sync_group_and(bool mine, u32 threads) {
+  u32 all;
+  asm volatile(
+      "{\n.reg .pred mine, all;\n"
+      "setp.ne.u32 mine, %1, 0;\n"
+      "barrier.cta.red.and.pred all, 1, %2, mine;\n"
+      "selp.u32 %0, 1, 0, all;\n}"
+      : "=r"(all)
+      : "r"(u32{mine}), "r"(threads)
+      : "memory");
+  return all != 0;
+}
+/// sync_warp(); true if every thread passed true.
+__device__ __forceinline__ bool sync_warp_and(bool mine) {
+  return __all_sync(0xffffffff, mine) != 0;
+}
 
 /// Four 8×8 matrices of 16-bit elements go to shared memory; thread 8·i + j gives the address of row j of matrix i.
 __device__ __forceinline__ void store_matrices(void* row, u32 a, u32 b, u32 c, u32 d) {

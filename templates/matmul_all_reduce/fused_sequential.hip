@@ -1,0 +1,121 @@
+#include <iris/device/barrier.hpp>
+#include <iris/device/main_loop.hpp>
+#include <iris/device/reduce.hpp>
+
+#include "../sample_config.hpp"
+
+// Each rank sums the tiles of its shard of the rows and gives the result to all. A block's flag on a rank shows
+// which tiles of that rank's shard it has delivered there. The shards differ by a row of tiles at most; the first is
+// the longest, and tiles are numbered as if all were as long.
+struct Shape {
+  i64 m;
+  i64 n;
+  i64 k;
+
+  __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
+  __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Result)); }
+  __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
+  // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
+  __device__ TilesOfParts<Config> sequence() const { return {rows(0).end, n, Config::world}; }
+  __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
+  __device__ bool has(i64 tile, i32 rank) const {
+    const Range shard = rows(rank);
+    return origin(tile).row < shard.end - shard.begin;
+  }
+  __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
+};
+
+// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// goes to this rank's slot at its destination; whoever has made one of his own sums what all have made of it, for all.
+// That waits only for tiles that stand before it in the sequence of every rank, so somebody can always go on.
+struct Tiles : TileSequence {
+  const Launch<Config>& launch;
+  Shape shape;
+  Operand<Config> a;
+  Operand<Config> b;
+  Config::Result* slots;
+  Config::Result* output;
+
+  __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
+
+  struct Tile {
+    i32 destination;
+    i64 index;  // among that rank's tiles
+    u32 step;   // of the block
+  };
+
+  __device__ i64 count() const { return Config::world * shape.tiles(); }
+  __device__ Tile at(i64 number) const {
+    const auto [part, index] = shape.sequence().at(number);
+    const i32 offset = part + 1 == Config::world ? 0 : part + 1;
+    return {peer_at<Config::world>(launch.context, offset), index, static_cast<u32>(number / Config::blocks)};
+  }
+  __device__ bool has(const Tile& tile) const { return shape.has(tile.index, tile.destination); }
+  __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
+    const Range shard = shape.rows(tile.destination);
+    return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.index)};
+  }
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
+    const Range shard = shape.rows(tile.destination);
+    Config::Result* const slot = slots + launch.context.rank * shape.slot();
+    return {dense(on_rank(launch.context, slot, tile.destination), shard.end - shard.begin, shape.n),
+            shape.origin(tile.index)};
+  }
+  __device__ void tell(const Tile& tile) const {
+    const i64 flag = shape.flag(block_index(), launch.context.rank);
+    signal_release(launch, flag, tile.step, tile.destination);
+  }
+
+  __device__ bool completes(const Tile& tile) const { return tile.destination == launch.context.rank; }
+  __device__ bool wait_to_complete(const Tile& tile, ThreadGroup group) const {
+    bool arrived = true;
+    for (i64 part = group.index; part < Config::world; part += group.size) {
+      // These rows are that part of the rank that is part + 1 before this one.
+      const i32 offset = Config::world - 1 - static_cast<i32>(part);
+      const i32 source = peer_at<Config::world>(launch.context, offset);
+      const i64 number = shape.sequence().number({static_cast<i32>(part), tile.index});
+      const u32 step = static_cast<u32>(number / Config::blocks);
+      arrived = wait_acquire(launch, shape.flag(number % Config::blocks, source), step, source, Wait::step) && arrived;
+    }
+    return arrived;
+  }
+  __device__ void complete(const Tile& tile, ThreadGroup group) const {
+    constexpr i32 width = 16 / sizeof(Config::Result);
+    if (shape.n % width == 0) {
+      sum<width>(tile, group);
+    } else {
+      sum<1>(tile, group);
+    }
+  }
+  template <i32 width>
+  __device__ void sum(const Tile& tile, ThreadGroup group) const {
+    const Range shard = shape.rows(tile.destination);
+    Config::Result* const result = output + shard.begin * shape.n;
+    const Config::Result* sources[Config::world];
+#pragma unroll
+    for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
+    const auto rows = dense(result, shard.end - shard.begin, shape.n);
+    for_each_pack_of_tile<Config, width>(group, rows, shape.origin(tile.index), [&](const auto& index) {
+      const auto sums = load_and_reduce<Config, Sum>(sources, index);
+#pragma unroll
+      for (i32 offset = 0; offset < Config::world; ++offset) {
+        store(on_rank(launch.context, result, peer_at<Config::world>(launch.context, offset)), index, sums);
+      }
+    });
+  }
+};
+
+// A tile has come from every rank, so every rank has started this launch: its output may be written. The closing
+// barrier tells that all tiles of all ranks have arrived here, and that nobody is still in the launch before, whose
+// ping-pong buffer the next one refills.
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+  const Shape shape = {m, n, k};
+  Launch<Config> launch(context);
+  Tiles tiles(launch, shape);
+  tiles.a = operand<Config>(maps.a, dense(a, m, k));
+  tiles.b = operand<Config>(maps.b, dense(b, k, n));
+  tiles.slots = launch.workspace<Config::Result>();
+  tiles.output = output;
+  if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);
+}
