@@ -116,19 +116,67 @@ TEST(MultiplyTile, GivesTheProductWhateverTheShape) {
   }
 }
 
+/// Every tile of a matrix once, in bands of two tiles' height.
+TEST(TileAt, GoesDownTheColumnsOfBands) {
+  using C = Config<f32, f32>;
+  std::vector<std::pair<i64, i64>> order;
+  for (i64 index = 0; index < tiles_of<C>(33, 20); ++index) {
+    const TileOrigin origin = tile_at<C>(index, 33, 20);
+    order.emplace_back(origin.row / 8, origin.column / 8);
+  }
+  EXPECT_EQ(order, (std::vector<std::pair<i64, i64>>{{0, 0},
+                                                     {1, 0},
+                                                     {0, 1},
+                                                     {1, 1},
+                                                     {0, 2},
+                                                     {1, 2},
+                                                     {2, 0},
+                                                     {3, 0},
+                                                     {2, 1},
+                                                     {3, 1},
+                                                     {2, 2},
+                                                     {3, 2},
+                                                     {4, 0},
+                                                     {4, 1},
+                                                     {4, 2}}));
+}
+
+TEST(TilesOfParts, TakeEachBandOfAllPartsAndKnowTheirNumbers) {
+  using C = Config<f32, f32>;
+  for (const i32 parts : {1, 2, 3}) {
+    const TilesOfParts<C> sequence{33, 20, parts};
+    std::vector<std::vector<int>> seen(static_cast<std::size_t>(parts), std::vector<int>(15));
+    i64 last_band = 0;
+    for (i64 number = 0; number < parts * sequence.tiles(); ++number) {
+      const auto tile = sequence.at(number);
+      ASSERT_LT(tile.part, parts);
+      ASSERT_LT(tile.index, 15);
+      ++seen[static_cast<std::size_t>(tile.part)][static_cast<std::size_t>(tile.index)];
+      EXPECT_EQ(sequence.number(tile), number);
+      EXPECT_GE(tile.index / 6, last_band) << "a band of six tiles of all parts, then the next";
+      last_band = tile.index / 6;
+    }
+    for (const auto& of_part : seen) EXPECT_EQ(of_part, std::vector<int>(15, 1));
+  }
+}
+
+/// `threads` of a group, one after another: those of several rows take Config::unroll packs at a time.
 template <int width>
-void expect_packs_inside(i64 rows, i64 columns) {
+void expect_packs_inside(i64 rows, i64 columns, i64 threads) {
   using C = Config<f32, f32>;
   FakeEngine engine;
   std::vector<int> seen(static_cast<std::size_t>(rows * columns));
   const TileOrigin origin = {8, 8};
-  engine.run(0, 0, [&] {
-    for_each_pack_of_tile<C, width>(block_threads<C>(), dense(seen.data(), rows, columns), origin,
-                                    [&](const auto& index) {
-                                      for (int lane = 0; lane < width; ++lane)
-                                        ++seen.at(static_cast<std::size_t>(index[0] + lane));
-                                    });
-  });
+  const auto count = [&](const auto& index) {
+    for (int pack = 0; pack < index.count; ++pack) {
+      for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(index[pack] + lane));
+    }
+  };
+  for (i64 thread = 0; thread < threads; ++thread) {
+    engine.run(0, 0, [&] {
+      for_each_pack_of_tile<C, width>({thread, threads}, dense(seen.data(), rows, columns), origin, count);
+    });
+  }
   for (i64 row = 0; row < rows; ++row) {
     for (i64 column = 0; column < columns; ++column) {
       const bool inside = row >= 8 && row < 16 && column >= 8 && column < 16;
@@ -138,9 +186,12 @@ void expect_packs_inside(i64 rows, i64 columns) {
 }
 
 TEST(ForEachPackOfTile, VisitsTheTileInsideTheMatrixOnce) {
-  expect_packs_inside<4>(20, 24);
-  expect_packs_inside<4>(11, 12);
-  expect_packs_inside<1>(11, 13);
+  for (const i64 threads : {1, 2, 3, 4, 6, 16, 40}) {
+    SCOPED_TRACE(threads);
+    expect_packs_inside<4>(20, 24, threads);
+    expect_packs_inside<4>(11, 12, threads);
+    expect_packs_inside<1>(11, 13, threads);
+  }
 }
 
 /// A product between the columns of a wider matrix: what lies beside it stays.
