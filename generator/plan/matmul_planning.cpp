@@ -149,7 +149,7 @@ double with_arrival(const Problem& problem, const Target& target, const Products
   if (products.sent_bytes == 0) return multiply_us;
   const double rate = std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
   const double link_us = products.sent_bytes / rate / 1e3;
-  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value() / products.count);
+  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
   return std::max(multiply_us + waiting * link_us, link_us);
 }
