@@ -143,7 +143,8 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
 /// share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
-  const std::string blocks = algorithm.pattern == "matmul" ? "blocks: 10" : "blocks: 10, comm_blocks: 3";
+  const bool has_roles = algorithm.pattern != "matmul" && algorithm.variant != "fused_sequential";
+  const std::string blocks = has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10";
   for (const auto& [m, n, k, tile_n] : std::initializer_list<std::array<std::int64_t, 4>>{
            {1, 8, 8, 64}, {128, 256, 64, 256}, {129, 264, 328, 64}, {300, 520, 72, 128}, {70, 1032, 1000, 256}}) {
     all.push_back({.algorithm = algorithm,
