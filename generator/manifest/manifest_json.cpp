@@ -302,6 +302,7 @@ class Reader {
         members, "buffers", [&](const Json& each) { return parse_buffer_name(members, "buffers", each); });
     launch.extents = parse_shape(members, "extents");
     launch.maps = parse_all<MatrixMap>(members, "maps", [this](const Json& each) { return parse_map(each); });
+    if (launch.maps.size() > max_maps) members.complain("maps", std::to_string(max_maps) + " maps at most");
     return launch;
   }
 

@@ -18,9 +18,6 @@ namespace iris {
 
 namespace {
 
-/// Most maps that a kernel takes.
-constexpr std::size_t max_maps = 4;
-
 void check_world(const BuiltOperation& built, const Context::State& context) {
   const Manifest& manifest = built.manifest;
   const auto ranks = static_cast<int>(context.bases.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -63,6 +64,8 @@ struct MatrixMap {
   int box_columns = 1;
   bool operator==(const MatrixMap&) const = default;
 };
+/// Most maps that a kernel takes.
+inline constexpr std::size_t max_maps = 4;
 /// In the place of a buffer's name: both ping-pong buffers of the kernel's workspace.
 inline constexpr std::string_view workspace_name = "workspace";
 
