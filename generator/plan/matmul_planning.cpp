@@ -73,13 +73,17 @@ void check_shared_memory(const Request& request, const Tiles& tiles) {
              std::to_string(limit) + ", write a smaller tile_k");
 }
 
-int blocks_of_unit(const Request& request) {
-  return request.problem.accumulate == Dtype::f64 ? request.target.f64_blocks_per_unit : blocks_per_unit;
+int blocks_of_unit(const Target& target, Dtype accumulate) {
+  return accumulate == Dtype::f64 ? target.f64_blocks_per_unit : blocks_per_unit;
 }
 
+/// Blocks that multiply side by side.
+std::int64_t resident_blocks(const Target& target, const KernelPlan& kernel, Dtype accumulate) {
+  const int per_unit = kernel.main_loop() == MainLoop::wgmma ? 1 : blocks_of_unit(target, accumulate);
+  return std::int64_t{per_unit} * target.compute_units;
+}
 std::int64_t resident_blocks(const Request& request, const KernelPlan& kernel) {
-  const int per_unit = kernel.main_loop() == MainLoop::wgmma ? 1 : blocks_of_unit(request);
-  return std::int64_t{per_unit} * request.target.compute_units;
+  return resident_blocks(request.target, kernel, request.problem.accumulate);
 }
 
 constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
@@ -106,6 +110,9 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   if (request.target.matrix_tflops == 0) return "none here";
   if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
   if (problem.accumulate != Dtype::f32) return "sums are not in f32";
+  for (const Dimension& rows : {products.a_rows, products.gathered_rows.value_or(Dimension{"k"}), products.columns}) {
+    if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";
+  }
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     const auto length = static_length(problem, columns);
     if (!length) return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
@@ -154,27 +161,35 @@ double with_arrival(const Problem& problem, const Target& target, const Products
   return std::max(multiply_us + waiting * link_us, link_us);
 }
 
-/// The tile, and the number of blocks that do not multiply, with which a launch takes least time.
+/// The tile, and the number of blocks that do not multiply, with which a launch takes least time; what `config:` has
+/// settled stays.
 WgmmaChoice choose_wgmma(const Request& request, const Products& products) {
   constexpr std::array<std::int64_t, 3> sending_blocks = {4, 8, 16};
-  constexpr std::int64_t most_of_busy_units =
-      8;  // fill the links; more would be worth it only in the place of idle ones
-  WgmmaChoice best{large_wgmma_tiles, request.wanted("comm_blocks").value_or(wgmma_comm_blocks), 0};
+  constexpr std::int64_t fills_links = 8;  // more are worth it only in the place of idle blocks
+  std::vector<Tiles> all_tiles = {large_wgmma_tiles, small_wgmma_tiles};
+  if (const auto tile_n = request.wanted("tile_n")) {
+    all_tiles.resize(1);
+    all_tiles[0].n = *tile_n;
+  }
+  const std::int64_t units = request.target.compute_units;
+  const std::int64_t blocks = std::min<std::int64_t>(units, request.wanted("blocks").value_or(units));
+  const std::int64_t usual = std::min<std::int64_t>(wgmma_comm_blocks, std::max<std::int64_t>(1, blocks / 2));
+  const bool free = products.sent_bytes > 0 && !request.wanted("comm_blocks") && !request.wanted("blocks");
+  WgmmaChoice best{all_tiles[0], request.wanted("comm_blocks").value_or(usual), 0};
   if (!request.problem.is_static()) return best;
   double best_us = std::numeric_limits<double>::infinity();
-  for (const Tiles& tiles : {large_wgmma_tiles, small_wgmma_tiles}) {
+  for (const Tiles& tiles : all_tiles) {
+    const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
+    const bool most_wait = 2 * count / products.count < units;
     for (const std::int64_t sending : sending_blocks) {
-      const bool free = products.sent_bytes > 0 && !request.wanted("comm_blocks");
+      if (free && sending > fills_links && !most_wait) continue;
       const std::int64_t comm_blocks = free ? sending : best.comm_blocks;
-      const std::int64_t blocks = request.target.compute_units - (products.moves_by_blocks ? comm_blocks : 0);
-      const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
-      const bool most_wait = 2 * count / products.count < request.target.compute_units;
-      if (free && sending > most_of_busy_units && !most_wait) continue;
-      const std::int64_t turns = divide_up(count, std::max<std::int64_t>(1, blocks));
+      const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
+      const std::int64_t turns = divide_up(count, multiplying);
       const double multiply_us =
           static_cast<double>(turns) * wgmma_tile_us(request.target, tiles.n, length(request.problem, "k"));
       const double us =
-          with_arrival(request.problem, request.target, products, comm_blocks, blocks, tiles, multiply_us);
+          with_arrival(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       if (us >= best_us) continue;
       best_us = us;
       best = {tiles, comm_blocks, turns};
@@ -313,8 +328,9 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
   std::string reason = host ? "enough to interleave"
                        : kernel.main_loop() == MainLoop::wgmma
                            ? "one on each compute unit, whose shared memory it fills"
-                       : blocks_of_unit(request) == 1 ? "one on each compute unit: sums in f64 take many registers"
-                                                      : "two on each compute unit";
+                       : blocks_of_unit(request.target, request.problem.accumulate) == 1
+                           ? "one on each compute unit: sums in f64 take many registers"
+                           : "two on each compute unit";
   if (tiles && comm_blocks + *tiles < most) {
     blocks = comm_blocks + std::max<std::int64_t>(1, *tiles);
     reason = "one for each of the " + std::to_string(*tiles) + " tiles, and those that " + role;
@@ -331,24 +347,24 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 }
 
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
-  const bool wgmma = kernel.main_loop() == MainLoop::wgmma;
+  const std::int64_t tile_m = kernel.number("tile_m");
   const std::int64_t tile_n = kernel.number("tile_n");
-  const std::int64_t tiles = tiles_of(problem, products, kernel.number("tile_m"), tile_n).value();
-  const std::int64_t blocks = kernel.number("blocks") - (products.moves_by_blocks ? kernel.number("comm_blocks") : 0);
-  const std::int64_t turns = divide_up(tiles, blocks);
+  const std::int64_t comm_blocks = products.moves_by_blocks ? kernel.number("comm_blocks") : 0;
+  const std::int64_t all_blocks = kernel.number("blocks");
+  const std::int64_t side_by_side =
+      target.platform == Platform::host ? all_blocks : resident_blocks(target, kernel, problem.accumulate);
+  const std::int64_t blocks = std::max<std::int64_t>(1, std::min(all_blocks, side_by_side) - comm_blocks);
+  const std::int64_t tiles = tiles_of(problem, products, tile_m, tile_n).value();
+  const auto turns = static_cast<double>(divide_up(tiles, blocks));
   const double k = length(problem, "k");
-  if (wgmma) {
-    const Tiles tiles_of_kernel = {kernel.number("tile_m"), tile_n, kernel.number("tile_k"), 0, 0};
-    const std::int64_t comm_blocks = kernel.number("blocks") - blocks;
-    return with_arrival(problem, target, products, comm_blocks, blocks, tiles_of_kernel,
-                        static_cast<double>(turns) * wgmma_tile_us(target, tile_n, k));
+  if (kernel.main_loop() == MainLoop::wgmma) {
+    const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
+    return with_arrival(problem, target, products, comm_blocks, blocks, of_kernel,
+                        turns * wgmma_tile_us(target, tile_n, k));
   }
-  const double tile_flops =
-      2.0 * static_cast<double>(kernel.number("tile_m") * tile_n) * k * (problem.accumulate == Dtype::f64 ? 2 : 1);
-  const double side_by_side = target.platform == Platform::host
-                                  ? static_cast<double>(kernel.number("blocks"))
-                                  : blocks_per_unit * static_cast<double>(target.compute_units);
-  return static_cast<double>(turns) * tile_flops * side_by_side / target.main_loop_tflops / 1e6;
+  const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
+  const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
+  return turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
 double matmul_flops(const Problem& problem) {

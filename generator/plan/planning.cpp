@@ -44,9 +44,10 @@ std::string_view main_loop_name(MainLoop loop) {
 
 /// Blocks of so many threads that are resident together, as far as that is known before compiling: the launch asks the
 /// driver, this catches the hopeless early.
-std::int64_t resident_blocks(const Target& target, std::int64_t threads) {
+std::int64_t resident_blocks(const Target& target, const KernelPlan& kernel) {
   if (target.platform == Platform::host) return target.max_blocks;
-  return target.compute_units * (target.max_threads / threads);
+  if (kernel.main_loop() == MainLoop::wgmma) return target.compute_units;  // a block fills the shared memory of one
+  return target.compute_units * (target.max_threads / kernel.number("threads"));
 }
 
 void check_threads(const Request& request, std::int64_t threads) {
@@ -175,7 +176,7 @@ void bound_grid(const Request& request, KernelPlan& kernel) {
   const std::int64_t threads = kernel.number("threads");
   const std::int64_t blocks = kernel.number("blocks");
   check_threads(request, threads);
-  const std::int64_t most = kernel.waits ? resident_blocks(target, threads) : target.max_blocks;
+  const std::int64_t most = kernel.waits ? resident_blocks(target, kernel) : target.max_blocks;
   if (blocks < 1 || blocks > most) {
     refuse(request, "blocks",
            std::to_string(blocks) + " blocks of " + std::to_string(threads) + " threads are " +

@@ -1,6 +1,8 @@
 #include "runtime/hip/device.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <unordered_map>
@@ -172,18 +174,22 @@ void HipDevice::launch(const Function& function, const LaunchConfig& config, std
 
 device::TensorMap HipDevice::tensor_map(const MatrixLayout& layout) {
   if (caller_.api->encode_tensor_map == nullptr) return Device::tensor_map(layout);
-  const auto row_bytes = static_cast<unsigned long long>(layout.columns * layout.element_bytes);
-  const auto rows = static_cast<unsigned long long>(layout.rows);
+  if (std::max(layout.rows, layout.columns) > INT32_MAX) {
+    throw std::runtime_error("a matrix of " + std::to_string(layout.rows) + " x " + std::to_string(layout.columns) +
+                             " elements is too long for tensor copies, which count to 2^31");
+  }
+  const auto unsigned_of = [](std::int64_t value) { return static_cast<unsigned long long>(value); };
+  const unsigned long long columns = unsigned_of(layout.columns);
+  const unsigned long long rows = unsigned_of(layout.rows);
+  const unsigned long long row_bytes = columns * unsigned_of(layout.element_bytes);
   device::TensorMap map{};
-  caller_.check(
-      caller_.api->encode_tensor_map(
-          &map, layout.data,
-          {static_cast<unsigned long long>(layout.columns), rows, static_cast<unsigned long long>(layout.count)},
-          {row_bytes, layout.count > 1 ? static_cast<unsigned long long>(layout.bytes_between) : rows * row_bytes},
-          {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows), 1}),
-      "cuTensorMapEncodeTiled",
-      std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " elements of " +
-          byte_count(static_cast<std::size_t>(layout.element_bytes)));
+  caller_.check(caller_.api->encode_tensor_map(
+                    &map, layout.data, {columns, rows, unsigned_of(layout.count)},
+                    {row_bytes, layout.count > 1 ? unsigned_of(layout.bytes_between) : rows * row_bytes},
+                    {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows), 1}),
+                "cuTensorMapEncodeTiled",
+                std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " elements of " +
+                    byte_count(static_cast<std::size_t>(layout.element_bytes)));
   return map;
 }
 

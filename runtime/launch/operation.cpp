@@ -207,8 +207,13 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   check_agreement(arguments, extents);
   const Launch launch{arguments, extents, stream};
   record.in_flight = stream;
-  for (const Step& step : schedule_for(manifest, extents).steps) {
-    std::visit([&](const auto& action) { perform(launch, step.stream, action); }, step.action);
+  try {
+    for (const Step& step : schedule_for(manifest, extents).steps) {
+      std::visit([&](const auto& action) { perform(launch, step.stream, action); }, step.action);
+    }
+  } catch (const std::exception& error) {
+    record.failure = error.what();  // the steps before it are under way
+    throw;
   }
 }
 

@@ -310,6 +310,29 @@ TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
   EXPECT_EQ(tile_n("m: dynamic, n: 8192, k: 8192"), 256);
 }
 
+TEST(MainLoop, FillsAComputeUnitWithOneBlock) {
+  const std::string rows = "dtype: bf16, world: 4, shape: {m: 8192, n: 8192, k: 3584}, variant: ";
+  expect_planned("matmul_reduce_scatter", rows + "fused_sequential, config: {blocks: 132}", "sm_90a");
+  expect_refused("matmul_reduce_scatter", rows + "fused_sequential, config: {blocks: 133}", "sm_90a",
+                 "133 blocks of 384 threads are not resident together; write from 1 to 132 blocks");
+  // Blocks that nobody asked for do not get in the way of those that somebody did.
+  const Plan few = plan("matmul_reduce_scatter", rows + "workgroup_specialized, config: {blocks: 6}", "sm_90a");
+  EXPECT_EQ(few.kernels[0].number("comm_blocks"), 3);
+}
+
+/// More blocks than run side by side make a product no faster.
+TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
+  for (const char* dtype : {"bf16", "f32", "f64"}) {
+    const auto predicted = [&](const std::string& config) {
+      return plan("matmul", "world: 1, dtype: " + std::string(dtype) + ", shape: {m: 4096, n: 4096, k: 512}" + config,
+                  "sm_90a")
+          .prediction.time_us;
+    };
+    EXPECT_NEAR(predicted(", config: {blocks: 2048}"), predicted(""), 0.01) << dtype;
+    EXPECT_GT(predicted(", config: {blocks: 16}"), 4 * predicted("")) << dtype;
+  }
+}
+
 /// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
 TEST(MainLoop, HoldsAsManyStagesAsFit) {
   for (const int tile_n : {64, 128, 256}) {

@@ -148,6 +148,7 @@ struct WarpgroupMma {
       }
       if (!arrived) return;
       if (lane == 0) load_tile<Config>(block, tiles.product(tile), turn);
+      platform::sync_warp();  // nobody polls for the next tile while this one is loaded
     }
   }
 

@@ -98,7 +98,9 @@ __device__ __forceinline__ bool sync_group_and(bool mine, u32 threads) {
 }
 /// sync_warp(); true if every thread passed true.
 __device__ __forceinline__ bool sync_warp_and(bool mine) {
-  return __all_sync(0xffffffff, mine) != 0;
+  const bool all = __all_sync(0xffffffff, mine) != 0;
+  __syncwarp();  // a vote orders no memory
+  return all;
 }
 
 /// Four 8×8 matrices of 16-bit elements go to shared memory; thread 8·i + j gives the address of row j of matrix i.
