@@ -93,6 +93,8 @@ class Inliner {
     switch (loop) {
       case MainLoop::fma:
         return "iris/device/main_loop/fma.hpp";
+      case MainLoop::mfma:
+        return "iris/device/main_loop/mfma.hpp";
       case MainLoop::wgmma:
         return "iris/device/main_loop/wgmma.hpp";
     }

@@ -36,6 +36,8 @@ std::string_view main_loop_name(MainLoop loop) {
   switch (loop) {
     case MainLoop::fma:
       return "FusedMultiplyAdd";
+    case MainLoop::mfma:
+      return "WaveMma";
     case MainLoop::wgmma:
       return "WarpgroupMma";
   }
@@ -46,7 +48,7 @@ std::string_view main_loop_name(MainLoop loop) {
 /// driver, this catches the hopeless early.
 std::int64_t resident_blocks(const Target& target, const KernelPlan& kernel) {
   if (target.platform == Platform::host) return target.max_blocks;
-  if (kernel.main_loop() == MainLoop::wgmma) return target.compute_units;  // a block fills the shared memory of one
+  if (kernel.main_loop().value_or(MainLoop::fma) != MainLoop::fma) return target.compute_units;  // a block fills one
   return target.compute_units * (target.max_threads / kernel.number("threads"));
 }
 

@@ -12,14 +12,16 @@ namespace {
 //   are fitted to collectives of 4 KiB on four of them: 5.6 µs with one signal, 7.0 to 7.7 with two, 15.4 with six; the
 //   copy engine's to all-gathers on two: 19 µs at 256 KiB, 113 µs at 64 MiB. The main loop ran at 18 to 20 TFLOP/s.
 // - gfx942: AMD Instinct MI300X data sheet: 7 Infinity Fabric links of 64 GB/s each way, 5.3 TB/s, 304 CUs, 163.4
-//   TFLOP/s FP32 vector (with packed FMA).
-// - gfx950: AMD Instinct MI355X data sheet: 7 links of 76.8 GB/s each way, 8 TB/s, 256 CUs, 157.3 TFLOP/s FP32 vector.
+//   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix.
+// - gfx950: AMD Instinct MI355X data sheet: 7 links of 76.8 GB/s each way, 8 TB/s, 256 CUs, 157.3 TFLOP/s FP32 vector,
+//   2516.6 FP16 and BF16 matrix.
 // - gfx90a: one die of an MI250X (AMD CDNA 2 white paper; ROCm documentation "MI250 microarchitecture": 50 GB/s each
 // way
-//   per link, 23.9 TFLOP/s FP32 vector), three links outwards. The links to the other die of the package come on top
-//   and are not counted, since most peers lie outside.
+//   per link, 23.9 TFLOP/s FP32 vector, 191.5 FP16 and BF16 matrix), three links outwards. The links to the other die
+//   of the package come on top and are not counted, since most peers lie outside.
 // No vendor publishes the delay of a signal or of a launch, or how fast our main loop runs: AMD's are assumed, the loop
-// at the share of the vector rate that it reaches on sm_90a. The host's rates are a GPU's, to rank variants by.
+// of multiply-adds at the share of the vector rate that it reaches on sm_90a, that of the matrix units at 40 % of
+// theirs. The host's rates are a GPU's, to rank variants by.
 constexpr std::array<Target, 5> all_targets = {{
     {.name = "host",
      .platform = Platform::host,
@@ -66,7 +68,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .signal_us = 2.5,
      .launch_us = 6,
      .main_loop_tflops = 7,
-     .matrix_tflops = 0,
+     .matrix_tflops = 77,
      .measured = false,
      .predicts = true},
     {.name = "gfx942",
@@ -90,7 +92,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .signal_us = 2.5,
      .launch_us = 6,
      .main_loop_tflops = 49,
-     .matrix_tflops = 0,
+     .matrix_tflops = 523,
      .measured = false,
      .predicts = true},
     {.name = "gfx950",
@@ -114,7 +116,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .signal_us = 2.5,
      .launch_us = 6,
      .main_loop_tflops = 47,
-     .matrix_tflops = 0,
+     .matrix_tflops = 1007,
      .measured = false,
      .predicts = true},
     {.name = "sm_90a",

@@ -297,7 +297,47 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
   expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
   expect_fma("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}", "rows of n elements may be no multiple of 16 bytes");
   expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
-  EXPECT_EQ(main_loop(plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 128, k: 64}", "gfx942")).reason, "");
+  EXPECT_EQ(main_loop(plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 128, k: 64}", "host")).reason, "");
+}
+
+TEST(MainLoop, IsOfMatrixUnitsOnAmdForRowsOfAnyLength) {
+  const std::string odd = "shape: {m: dynamic, n: 65, k: 0}";
+  for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {
+    const auto product = [&](const std::string& rest) { return plan("matmul", "world: 1, " + rest, target); };
+    for (const char* dtype : {"f16", "bf16"}) {
+      const Plan fast = product("dtype: " + std::string(dtype) + ", " + odd);
+      EXPECT_EQ(main_loop(fast).text(), "WaveMma");
+      EXPECT_EQ(main_loop(fast).reason,
+                "matrix units, fed from two stages in shared memory; rows of 65 elements are no multiple of 16 bytes; "
+                "such rows are read one element at a time");
+      EXPECT_EQ(fast.kernels[0].number("threads"), 512);
+      EXPECT_TRUE(fast.kernels[0].maps.empty());
+    }
+    const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
+      const Plan plain = product(rest);
+      EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
+      EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
+    };
+    expect_fma("dtype: f32, " + odd, "the operands are not of 16 bits");
+    expect_fma("dtype: f16, accumulate: f64, " + odd, "sums are not in f32");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_m: 64}", "they take a tile_m of 128 or 256");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_n: 256, tile_m: 64}", "they take a tile_m of 128 or 256");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_n: 32}", "they take a tile_n of 64 or 128");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_k: 16}", "they take a tile_k of 32");
+    expect_fma("dtype: f16, " + odd + ", config: {threads: 256}", "they take blocks of 512 threads");
+  }
+}
+
+/// Of the tiles for AMD's matrix units the one that keeps most of 304 compute units at work, a smaller one the slower.
+TEST(MainLoop, TakesSmallerTilesWhereLargeOnesAreFewOnAmd) {
+  const auto tile = [](const std::string& shape) {
+    const KernelPlan kernel = plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "gfx942").kernels[0];
+    return std::to_string(kernel.number("tile_m")) + " x " + std::to_string(kernel.number("tile_n"));
+  };
+  EXPECT_EQ(tile("m: 8192, n: 8192, k: 8192"), "256 x 128");
+  EXPECT_EQ(tile("m: 8192, n: dynamic, k: 8192"), "256 x 128");
+  EXPECT_EQ(tile("m: 2048, n: 2048, k: 8192"), "128 x 128");
+  EXPECT_EQ(tile("m: 1024, n: 1024, k: 8192"), "128 x 64");
 }
 
 /// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.

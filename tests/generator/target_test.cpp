@@ -30,6 +30,7 @@ TEST(Targets, OfferRatesThatCanBe) {
     EXPECT_GT(target.signal_us, 0) << target.name;
     EXPECT_GT(target.launch_us, 0) << target.name;
     EXPECT_GT(target.main_loop_tflops, 0) << target.name;
+    EXPECT_EQ(target.matrix_tflops > target.main_loop_tflops, target.platform != Platform::host) << target.name;
     EXPECT_EQ(target.max_threads % target.wave, 0) << target.name;
     EXPECT_EQ(target.threads % target.wave, 0) << target.name;
     EXPECT_EQ(target.predicts, target.platform != Platform::host) << target.name;

@@ -52,8 +52,10 @@ struct Combination {
       const std::size_t world = (2 * dtype + number) % worlds.size();
       all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));
     }
-    if (test::is_matmul(algorithm) && std::string_view(route.compiler) == "nvrtc") {
-      for (Sample& on_units : test::matrix_unit_samples(algorithm, 3)) all.push_back(std::move(on_units));
+    if (test::is_matmul(algorithm)) {
+      const bool nvidia = std::string_view(route.compiler) == "nvrtc";
+      const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
+      all.insert(all.end(), on_units.begin(), on_units.end());
     }
     return all;
   }

@@ -153,6 +153,15 @@ void expect_wide_accesses(const Instructions& code, bool is_local) {
   EXPECT_GT(count(code, is_local ? "^global_store_dwordx[24] " : "^global_store_dwordx4 "), faults(code));
 }
 
+/// Both operands pass through shared memory, 16 bytes of A in an access, of both on the way back; results leave in 16.
+void expect_matrix_units(const Instructions& code, const std::string& dtype) {
+  EXPECT_GT(count(code, "^v_mfma_f32_16x16x(16|32)_?" + dtype), 0u);
+  EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
+  EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
+  EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
+  EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
+}
+
 void expect_signals_of_system_scope(const Instructions& code, const std::string& target) {
   const Spelling spelling = spelling_of(target);
   ASSERT_GT(faults(code), 0u);
@@ -172,6 +181,7 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
         const Instructions code = disassemble(compiler_->compile(requests[i]));
         ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
         if (!plan.kernels[i].arguments.empty()) expect_wide_accesses(code, !plan.kernels[i].waits);
+        if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) expect_matrix_units(code, dtype);
         if (plan.kernels[i].waits) expect_signals_of_system_scope(code, target);
         EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
         EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);

@@ -138,9 +138,9 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
   return all;
 }
 
-/// Products that matrix units take: types of 16 bits, rows of whole 16 bytes; tiles that stick out on both sides, tiles
-/// in several turns, one row, slices that do not fill the ring of stages. Grids of a few blocks, so that ranks can
-/// share a GPU.
+/// Products that the matrix units of sm_90a take: types of 16 bits, rows of whole 16 bytes; tiles that stick out on
+/// both sides, tiles in several turns, one row, slices that do not fill the ring of stages. Grids of a few blocks, so
+/// that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = algorithm.pattern != "matmul" && algorithm.variant != "fused_sequential";
@@ -154,6 +154,27 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
                    .config = blocks + ", tile_n: " + std::to_string(tile_n)});
   }
   return all;
+}
+
+/// Products that AMD's matrix units take, of each tile: of types of 16 bits, with rows that are whole accesses, with
+/// rows that are not, and with rows of a length that shows at launch.
+inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int world) {
+  return {{.algorithm = algorithm, .world = world, .dtype = "f16", .config = "tile_m: 256, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "bf16",
+           .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
+           .config = "tile_m: 256, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "f16",
+           .extents = matmul_extents(algorithm, world, 300, 520, 72),
+           .config = "tile_m: 128, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "bf16",
+           .extents = matmul_extents(algorithm, world, 37, 29, 19),
+           .config = "tile_m: 128, tile_n: 64"}};
 }
 
 /// Whether matrices are to be run in full rather than thinned: IRISGEN_TEST_ALL=1.

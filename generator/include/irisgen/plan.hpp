@@ -15,7 +15,7 @@
 namespace irisgen {
 
 /// How a kernel multiplies: device/main_loop/.
-enum class MainLoop { fma, wgmma };
+enum class MainLoop { fma, mfma, wgmma };
 
 /// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from
 /// it.

@@ -12,16 +12,16 @@ using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 8;
-  using MainLoop = FusedMultiplyAdd;
-  static constexpr i32 threads = 256;
-  static constexpr i32 tile_m = 64;
+  using MainLoop = WaveMma;
+  static constexpr i32 threads = 512;
+  static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
-  static constexpr i32 tile_k = 16;
-  static constexpr i32 tile_band = 11;  // tiles from top to bottom
-  static constexpr i32 vector = 8;      // elements in one access
-  static constexpr i32 blocks = 144;
+  static constexpr i32 tile_k = 32;
+  static constexpr i32 tile_band = 6;  // tiles from top to bottom
+  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 blocks = 80;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
-  static constexpr i32 waves_per_eu = 1;
+  static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 4;  // accesses in flight
   using Element = bf16;
   using Result = bf16;

@@ -23,7 +23,7 @@ struct Config {
   static constexpr i32 blocks = 20;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
   static constexpr i32 waves_per_eu = 1;
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 unroll = 1;  // accesses in flight
   using Element = f32;
   using Result = f32;
   using Accumulate = f32;

@@ -4,4 +4,6 @@
 #include <iris/device/main_loop/fma.hpp>
 #if defined(__CUDACC__)
 #include <iris/device/main_loop/wgmma.hpp>
+#elif defined(__AMDGCN__)
+#include <iris/device/main_loop/mfma.hpp>
 #endif

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iris/device/main_loop/tiles.hpp>
+#include <iris/device/main_loop/tile_by_tile.hpp>
 
 /// The main loop in plain fused multiply-adds: any type, any size, every platform.
 ///
@@ -119,51 +119,12 @@ __device__ __forceinline__ void store_tile(const Matrix<T>& matrix, const TileOr
   }
 }
 
-struct FusedMultiplyAdd {
-  /// What the host prepares for an operand: nothing.
-  struct Map {};
-
-  template <typename Config>
-  struct Operand {
-    Matrix<const typename Config::Element> matrix;
-
-    /// The rows from `row` on, `count` of them.
-    __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
-      return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}};
-    }
-    /// Number `index` of several such matrices that lie `elements` apart.
-    __device__ __forceinline__ Operand slot(i64 index, i64 elements) const {
-      return {{matrix.data + index * elements, matrix.rows, matrix.columns, matrix.stride}};
-    }
-  };
-
-  template <typename Config>
-  __device__ __forceinline__ static Operand<Config> operand(Map, const Matrix<const typename Config::Element>& matrix) {
-    return {matrix};
-  }
-  template <typename Config>
-  __device__ __forceinline__ static Operand<Config> operand(Map, const Launch<Config>&,
-                                                            const Matrix<const typename Config::Element>& matrix) {
-    return {matrix};
-  }
-
-  template <typename Config, typename Tiles>
-  __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
-    for (i64 number = first; number < tiles.count(); number += stride) {
-      const auto tile = tiles.at(number);
-      if (!tiles.has(tile)) continue;
-      if (!sync_block_and(tiles.wait(tile, block_threads<Config>()))) return false;
-      const auto product = tiles.product(tile);
-      const auto sums = multiply_tile<Config>(product.a.matrix, product.b.matrix, product.origin);
-      const auto place = tiles.place(tile);
-      store_tile<Config>(place.matrix, place.origin, sums);
-      sync_block_after_stores();
-      if (thread_index() == 0) tiles.tell(tile);
-      if (!tiles.completes(tile)) continue;
-      if (!sync_block_and(tiles.wait_to_complete(tile, block_threads<Config>()))) return false;
-      tiles.complete(tile, block_threads<Config>());
-    }
-    return true;
+struct FusedMultiplyAdd : TileByTile<FusedMultiplyAdd> {
+  template <typename Config, typename T>
+  __device__ __forceinline__ static void multiply(const Matrix<const typename Config::Element>& a,
+                                                  const Matrix<const typename Config::Element>& b,
+                                                  const TileOrigin& origin, const TilePlace<T>& place) {
+    store_tile<Config>(place.matrix, place.origin, multiply_tile<Config>(a, b, origin));
   }
 };
 

@@ -1,0 +1,332 @@
+#pragma once
+
+#include <iris/device/main_loop/mfma_layout.hpp>
+#include <iris/device/main_loop/tile_by_tile.hpp>
+#include <iris/device/platform/cdna.hpp>
+
+/// The main loop of AMD's matrix cores, for f16 and bf16 with sums in f32, of any size.
+///
+/// Slices of both operands, tile_k deep, go from memory to registers and on to shared memory, into one of two stages;
+/// meanwhile the waves multiply what is in the other one, each a part of the tile 64 columns wide. Between one slice
+/// and the next there is a barrier of the whole block. Rows that are no multiple of 16 bytes are read element by
+/// element.
+///
+/// Config names threads, tile_m, tile_n, tile_k, Element and Accumulate.
+namespace iris::device {
+
+struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
+  using Bits = platform::Bits<16>;
+
+  template <typename Config>
+  struct Shape {
+    static_assert(sizeof(typename Config::Element) == 2 && sizeof(typename Config::Accumulate) == 4,
+                  "elements of 16 bits are summed in f32");
+    static_assert(Config::tile_k == depth, "a slice is as deep as what the lanes of a wave hold");
+    static_assert(Config::tile_n % wave_columns == 0, "waves multiply 64 columns each");
+    static constexpr int waves_across = Config::tile_n / wave_columns;
+    static constexpr int waves_down = Config::threads / wave_threads / waves_across;
+    static constexpr int wave_rows = Config::tile_m / waves_down;
+    static_assert(waves_down * waves_across * wave_threads == Config::threads && wave_rows % side == 0 &&
+                      waves_down * wave_rows == Config::tile_m,
+                  "the tile cannot be distributed to the waves in equal parts");
+
+    // The first waves fetch B, the others A, so that each fetches about as much.
+    static constexpr int threads_of_b = Config::tile_k / block_rows * (Config::tile_n / width);
+    static constexpr int threads_of_a = Config::threads - threads_of_b;
+    static_assert(threads_of_b % wave_threads == 0 && threads_of_a > 0, "whole waves fetch either operand");
+    static constexpr int packs_of_a = Config::tile_m * chunks;
+    static constexpr int packs_of_thread = (packs_of_a + threads_of_a - 1) / threads_of_a;
+  };
+
+  /// A slice of both operands. A place has eight elements along k of one row of A, or of one column of B.
+  template <typename Config>
+  struct Stage {
+    Bits a[chunks * Config::tile_m];
+    Bits b[chunks * Config::tile_n];
+  };
+  template <typename Config>
+  struct Stages {
+    Stage<Config> stages[2];
+  };
+
+  template <typename Config>
+  struct Sums {
+    platform::Sums4 values[Shape<Config>::wave_rows / side][wave_columns / side];
+  };
+
+  template <typename Config, typename T>
+  __device__ __forceinline__ static void multiply(const Matrix<const typename Config::Element>& a,
+                                                  const Matrix<const typename Config::Element>& b,
+                                                  const TileOrigin& origin, const TilePlace<T>& place) {
+    const int wave = platform::wave_index();
+    Sums<Config> sums = {};
+    if (wave < Shape<Config>::threads_of_b / wave_threads) {
+      accumulate_slices<Config>(sums, BlockOfB<Config>(b, origin.column), wave, a.columns);
+    } else {
+      accumulate_slices<Config>(sums, PacksOfA<Config>(a, origin.row), wave, a.columns);
+    }
+    if (place.matrix.takes_packs(16 / sizeof(T))) {
+      store<true, Config>(place, sums, wave);
+    } else {
+      store<false, Config>(place, sums, wave);
+    }
+  }
+
+ private:
+  /// The waves that fetch A and those that fetch B meet in the same barriers.
+  template <typename Config, typename Part>
+  __device__ __forceinline__ static void accumulate_slices(Sums<Config>& sums, Part part, int wave, i64 k) {
+    if (k == 0) return;
+    auto& stages = shared<Stages<Config>>().stages;
+    const Places<Config> places = places_of<Config>(wave);
+    fetch(part, 0);
+    part.put(stages[0]);
+    fetch(part, 1);
+    sync_block();
+    const i64 slices = divide_up(k, Config::tile_k);
+    i64 slice = 0;
+    for (; slice + 2 < part.whole_slices; ++slice) {
+      part.put(stages[(slice + 1) % 2]);
+      part.fetch_whole(slice + 2);
+      platform::keep_order();
+      accumulate<Config>(sums, stages[slice % 2], places);
+      platform::sync_block_and_start_products();
+    }
+    for (; slice < slices; ++slice) {
+      part.put(stages[(slice + 1) % 2]);
+      part.fetch_inside(slice + 2);
+      accumulate<Config>(sums, stages[slice % 2], places);
+      sync_block();
+    }
+  }
+
+  template <typename Part>
+  __device__ __forceinline__ static void fetch(Part& part, i64 slice) {
+    if (slice < part.whole_slices) {
+      part.fetch_whole(slice);
+    } else {
+      part.fetch_inside(slice);
+    }
+  }
+
+  // --- What one thread brings of each slice, from memory to registers and on to shared memory.
+
+  /// Those of a pack's elements that `inside` has; zeros for the others.
+  template <typename T, typename Inside>
+  __device__ __forceinline__ static Bits load_inside(const T* from, const Inside& inside) {
+    Bits bits = {};
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+      if (inside(i)) bits[i / 2] |= u32{load_pack<1>(from + i)[0].bits} << i % 2 * 16;
+    }
+    return bits;
+  }
+
+  /// Packs of rows of A.
+  template <typename Config>
+  struct PacksOfA {
+    using Element = typename Config::Element;
+    static constexpr int count = Shape<Config>::packs_of_thread;
+
+    __device__ __forceinline__ PacksOfA(const Matrix<const Element>& a, i64 first_row)
+        : whole_slices(a.takes_packs(width) ? a.columns / Config::tile_k : 0), columns_(a.columns) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        // Rows beyond the last never reach a result, so that any other does in their place.
+        const i64 row = first_row + pack(i) / chunks;
+        from_[i] = a.data + (row < a.rows ? row : a.rows - 1) * a.stride + pack(i) % chunks * width;
+      }
+    }
+
+    __device__ __forceinline__ void fetch_whole(i64 slice) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) held_[i] = platform::load_bits<sizeof(Bits)>(from_[i] + slice * Config::tile_k);
+    }
+    __device__ __forceinline__ void fetch_inside(i64 slice) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const i64 left = columns_ - slice * Config::tile_k - pack(i) % chunks * width;
+        held_[i] = load_inside(from_[i] + slice * Config::tile_k, [&](int element) { return element < left; });
+      }
+    }
+    __device__ __forceinline__ void put(Stage<Config>& stage) const {
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        stage.a[place_of<Config::tile_m>(pack(i) / chunks, pack(i) % chunks)] = held_[i];
+      }
+    }
+
+    const i64 whole_slices;  // which need no look at where the matrix ends
+
+   private:
+    /// Where there are fewer packs than threads have room for, several bring the same one.
+    __device__ __forceinline__ static int pack(int i) {
+      return (i * Shape<Config>::threads_of_a + thread_index() - Shape<Config>::threads_of_b) %
+             Shape<Config>::packs_of_a;
+    }
+
+    const i64 columns_;
+    const Element* from_[count];
+    Bits held_[count];
+  };
+
+  /// A block of B, which turns into columns.
+  template <typename Config>
+  struct BlockOfB {
+    using Element = typename Config::Element;
+
+    __device__ __forceinline__ BlockOfB(const Matrix<const Element>& b, i64 first_column)
+        : whole_slices(b.takes_packs(width) ? b.rows / Config::tile_k : 0), rows_(b.rows), stride_(b.stride) {
+      const i64 left = b.columns - (first_column + column());
+      const bool beyond = left <= 0 && whole_slices > 0;  // any other columns do in their place
+      from_ = b.data + row() * b.stride + (beyond ? b.columns - width : first_column + column());
+      columns_ = beyond || left > width ? width : static_cast<int>(left);
+    }
+
+    __device__ __forceinline__ void fetch_whole(i64 slice) {
+      const Element* const from = from_ + slice * Config::tile_k * stride_;
+#pragma unroll
+      for (int i = 0; i < block_rows; ++i) held_[i] = platform::load_bits<sizeof(Bits)>(from + i * stride_);
+    }
+    __device__ __forceinline__ void fetch_inside(i64 slice) {
+      const Element* const from = from_ + slice * Config::tile_k * stride_;
+      const i64 left = rows_ - slice * Config::tile_k - row();
+#pragma unroll
+      for (int i = 0; i < block_rows; ++i) {
+        held_[i] = load_inside(from + i * stride_, [&](int element) { return i < left && element < columns_; });
+      }
+    }
+    __device__ __forceinline__ void put(Stage<Config>& stage) const {
+      const auto& rows = held_;
+#pragma unroll
+      for (int pair = 0; pair < width / 2; ++pair) {
+        put_column(stage, 2 * pair, platform::lower_halves(rows[0][pair], rows[1][pair]),
+                   platform::lower_halves(rows[2][pair], rows[3][pair]));
+        put_column(stage, 2 * pair + 1, platform::upper_halves(rows[0][pair], rows[1][pair]),
+                   platform::upper_halves(rows[2][pair], rows[3][pair]));
+      }
+    }
+
+    const i64 whole_slices;  // which need no look at where the matrix ends
+
+   private:
+    __device__ __forceinline__ static int row() { return block_row<Config::tile_n>(thread_index()); }
+    __device__ __forceinline__ static int column() { return block_column<Config::tile_n>(thread_index()); }
+
+    /// Four elements along k of one of the block's columns.
+    __device__ __forceinline__ static void put_column(Stage<Config>& stage, int index, u32 first, u32 second) {
+      using Column = platform::Bits<8>;
+      const int place = place_of<Config::tile_n>(column_place(column() + index), row() / width);
+      reinterpret_cast<Column*>(&stage.b[place])[row() % width / block_rows] = Column{first, second};
+    }
+
+    const i64 rows_;
+    const i64 stride_;
+    const Element* from_;
+    int columns_;  // of the block that are in the matrix
+    Bits held_[block_rows];
+  };
+
+  // --- And through the matrix cores.
+
+  /// The first row, and column, of the tile that a wave multiplies.
+  template <typename Config>
+  __device__ __forceinline__ static int first_row(int wave) {
+    return wave / Shape<Config>::waves_across * Shape<Config>::wave_rows;
+  }
+  template <typename Config>
+  __device__ __forceinline__ static int first_column(int wave) {
+    return wave % Shape<Config>::waves_across * wave_columns;
+  }
+
+  /// Where the calling thread reads in each stage.
+  template <typename Config>
+  struct Places {
+    int a[Shape<Config>::wave_rows / side];
+    int b[wave_columns / side];
+  };
+  template <typename Config>
+  __device__ __forceinline__ static Places<Config> places_of(int wave) {
+    const int lane = thread_index() % wave_threads;
+    Places<Config> places;
+#pragma unroll
+    for (int i = 0; i < Shape<Config>::wave_rows / side; ++i) {
+      places.a[i] = place_of<Config::tile_m>(first_row<Config>(wave) + i * side + lane % side, lane / side);
+    }
+#pragma unroll
+    for (int j = 0; j < wave_columns / side; ++j) {
+      places.b[j] = place_of<Config::tile_n>(first_column<Config>(wave) + j * side + lane % side, lane / side);
+    }
+    return places;
+  }
+
+  /// sums += a·b of the slice. The instructions compute the transposed product, so that a lane gets sums of one row.
+  template <typename Config>
+  __device__ __forceinline__ static void accumulate(Sums<Config>& sums, const Stage<Config>& stage,
+                                                    const Places<Config>& places) {
+    constexpr int rows = Shape<Config>::wave_rows / side;
+    constexpr int columns = wave_columns / side;
+    Bits a[rows];
+    Bits b[columns];
+#pragma unroll
+    for (int j = 0; j < columns; ++j) b[j] = stage.b[places.b[j]];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) a[i] = stage.a[places.a[i]];
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        sums.values[i][j] = platform::multiply_16x16x32<typename Config::Element>(b[j], a[i], sums.values[i][j]);
+      }
+    }
+  }
+
+  /// Writes what lies inside the matrix, each sum rounded once; 16 bytes in an access if `whole`, which the matrix then
+  /// takes, else one element.
+  template <bool whole, typename Config, typename T>
+  __device__ __forceinline__ static void store(const TilePlace<T>& place, const Sums<Config>& sums, int wave) {
+    constexpr int in_access = whole ? 16 / sizeof(T) : 1;
+    const Matrix<T>& to = place.matrix;
+    const int lane = thread_index() % wave_threads;
+#pragma unroll
+    for (int i = 0; i < Shape<Config>::wave_rows / side; ++i) {
+      const i64 row = place.origin.row + first_row<Config>(wave) + i * side + lane % side;
+#pragma unroll
+      for (int j = 0; j < wave_columns / side; j += 2) {
+        const i64 first = place.origin.column + first_column<Config>(wave) + j * side + lane / side * width;
+        const platform::Sums4* const values = sums.values[i] + j;
+#pragma unroll
+        for (int k = 0; k < width; k += in_access) {
+          T* const at = to.data + row * to.stride + first + k;
+          if (row >= to.rows || first + k >= to.columns) continue;
+          if constexpr (whole) {
+            platform::store_bits<16>(at, rounded<T>(values, k));
+          } else {
+            store_pack(at, Pack<T, 1>{{convert<T>(values[k / 4][k % 4])}});
+          }
+        }
+      }
+    }
+  }
+
+  /// 16 bytes of results from number `first` on. Word by word: an array of 16-bit elements would go to memory with
+  /// hiprtc 5.
+  template <typename T>
+  __device__ __forceinline__ static Bits rounded(const platform::Sums4* values, int first) {
+    constexpr int in_word = sizeof(u32) / sizeof(T);
+    Bits bits;
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+      Pack<T, in_word> results;
+#pragma unroll
+      for (int i = 0; i < in_word; ++i) {
+        const int k = first + word * in_word + i;
+        results[i] = convert<T>(values[k / 4][k % 4]);
+      }
+      bits[word] = __builtin_bit_cast(u32, results);
+    }
+    return bits;
+  }
+};
+
+}  // namespace iris::device
