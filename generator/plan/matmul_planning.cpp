@@ -214,6 +214,7 @@ struct MatrixUnits {
   Platform platform;
   MainLoop loop;
   std::span<const Tiles> tiles;                  ///< to choose from
+  std::size_t of_any_size;                       ///< which of them, where sizes are known only at launch
   int comm_blocks;                               ///< where nothing else says how many
   std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands
   std::string (*obstacle)(const Request&, const Products&);
@@ -227,6 +228,7 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::nvidia,
                 .loop = MainLoop::wgmma,
                 .tiles = wgmma_tiles,
+                .of_any_size = 0,
                 .comm_blocks = 8,  // each of them a whole compute unit
                 .sending_blocks = wgmma_sending_blocks,
                 .obstacle = obstacle_to_wgmma,
@@ -237,6 +239,7 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::amd,
                 .loop = MainLoop::mfma,
                 .tiles = mfma_tiles,
+                .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
                 .comm_blocks = gpu_comm_blocks,
                 .sending_blocks = {},
                 .obstacle = obstacle_to_mfma,
@@ -287,7 +290,7 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
     }
   }
   if (!allowed.empty()) return allowed;
-  Tiles tiles = units.tiles[0];
+  Tiles tiles = units.tiles[units.of_any_size];
   tiles.m = request.wanted("tile_m").value_or(tiles.m);
   tiles.n = request.wanted("tile_n").value_or(tiles.n);
   return {tiles};
@@ -306,7 +309,8 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
     all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());
   }
   const std::vector<Tiles> all_tiles = allowed_tiles(units, request);
-  UnitsChoice best{all_tiles[0], request.wanted("comm_blocks").value_or(usual), 0};
+  UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
+                   request.wanted("comm_blocks").value_or(usual), 0};
   if (!request.problem.is_static()) return best;
   double best_us = std::numeric_limits<double>::infinity();
   for (const Tiles& tiles : all_tiles) {
@@ -329,7 +333,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 }
 
 std::string turns_text(std::int64_t turns) {
-  if (turns == 0) return "reuses most of what it loads";
+  if (turns == 0) return "suits sizes that are known only at launch";
   return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
 }
 

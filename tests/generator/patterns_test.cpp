@@ -335,7 +335,7 @@ TEST(MainLoop, TakesSmallerTilesWhereLargeOnesAreFewOnAmd) {
     return std::to_string(kernel.number("tile_m")) + " x " + std::to_string(kernel.number("tile_n"));
   };
   EXPECT_EQ(tile("m: 8192, n: 8192, k: 8192"), "256 x 128");
-  EXPECT_EQ(tile("m: 8192, n: dynamic, k: 8192"), "256 x 128");
+  EXPECT_EQ(tile("m: 8192, n: dynamic, k: 8192"), "128 x 128");
   EXPECT_EQ(tile("m: 2048, n: 2048, k: 8192"), "128 x 128");
   EXPECT_EQ(tile("m: 1024, n: 1024, k: 8192"), "128 x 64");
 }
