@@ -42,6 +42,9 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
 /// Decides `comm_blocks` and `blocks`. `role` completes "blocks that …".
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role);
 
+/// Decides `unroll` of the sums over ranks that a kernel takes beside its products.
+void choose_summing(const Request& request, KernelPlan& kernel);
+
 /// Of a static problem, on each rank: 2·m·n·k, over the ranks that share the work.
 double matmul_flops(const Problem& problem);
 

@@ -48,7 +48,7 @@ std::string_view main_loop_name(MainLoop loop) {
 /// driver, this catches the hopeless early.
 std::int64_t resident_blocks(const Target& target, const KernelPlan& kernel) {
   if (target.platform == Platform::host) return target.max_blocks;
-  if (kernel.main_loop().value_or(MainLoop::fma) != MainLoop::fma) return target.compute_units;  // a block fills one
+  if (fills_compute_unit(kernel)) return target.compute_units;
   return target.compute_units * (target.max_threads / kernel.number("threads"));
 }
 
@@ -171,6 +171,10 @@ void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::
   }
   decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "", std::move(reason));
   bound_grid(request, kernel);
+}
+
+bool fills_compute_unit(const KernelPlan& kernel) {
+  return kernel.main_loop().value_or(MainLoop::fma) != MainLoop::fma;
 }
 
 void bound_grid(const Request& request, KernelPlan& kernel) {

@@ -100,6 +100,9 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
 /// accesses of `vector`.
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
 
+/// Whether one block takes a whole compute unit: the main loops of matrix units leave no room for another.
+bool fills_compute_unit(const KernelPlan& kernel);
+
 /// Checks `threads` and `blocks` against the target, and adds the second launch bound: how much of a compute unit the
 /// grid needs to be resident as a whole.
 void bound_grid(const Request& request, KernelPlan& kernel);

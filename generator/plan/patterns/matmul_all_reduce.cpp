@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
@@ -39,11 +37,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
 /// What both kernels have: `blocks` of them multiply.
 Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  if (kernel.main_loop() == MainLoop::wgmma) {
-    choose_unroll(request, kernel, std::max(1, problem.world / 2));  // three warps sum: each thread holds more
-  } else {
-    add_number(kernel, "unroll", 1, "accesses in flight", "more would not stay in registers");
-  }
+  choose_summing(request, kernel);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots(problem, kernel.number("tile_m"));

@@ -125,12 +125,6 @@ struct WarpgroupMma {
   }
 
  private:
-  template <typename Config>
-  __device__ static i64 stages_of(i64 depth) {
-    const i64 stages = divide_up(depth, Config::tile_k);
-    return stages < 1 ? 1 : stages;
-  }
-
   /// A warp waits for operands, and one of its threads fills the stages.
   template <typename Config, typename Tiles>
   __device__ static void load(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
@@ -156,7 +150,7 @@ struct WarpgroupMma {
   __device__ static void load_tile(Shared<Config>& block, const Product& product, Turn<Config>& turn) {
     const i32 row = product.a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
-    const i64 stages = stages_of<Config>(product.a.columns);
+    const i64 stages = divide_up(product.a.columns, Config::tile_k);
     platform::fence_async_copies();  // after what the waits have acquired
     for (i32 k = 0; k < stages; ++k) {
       auto& stage = block.stages[turn.stage];
@@ -185,7 +179,7 @@ struct WarpgroupMma {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      const i64 stages = stages_of<Config>(tiles.product(tile).a.columns);
+      const i64 stages = divide_up(tiles.product(tile).a.columns, Config::tile_k);
       f32 sums[Config::tile_n / 2];
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {

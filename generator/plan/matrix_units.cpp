@@ -1,0 +1,235 @@
+#include "generator/plan/matrix_units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+namespace irisgen {
+
+/// Of all products together; nothing if an extent is dynamic.
+std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
+                                     std::int64_t tile_n) {
+  const auto rows = static_length(problem, products.rows);
+  const auto columns = static_length(problem, products.columns);
+  if (!rows || !columns || !problem.is_static()) return std::nullopt;
+  return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n);
+}
+
+namespace {
+
+// --- Matrix units. Each platform has one main loop for them; the functions say why it cannot be taken (nothing if it
+// --- can), and how long one block takes for one tile, k deep.
+
+std::string obstacle_of_types(const Problem& problem) {
+  if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
+  if (problem.accumulate != Dtype::f32) return "sums are not in f32";
+  return "";
+}
+
+/// Why rows of A or B may not be read 16 bytes at a time; empty if they are.
+std::string obstacle_of_rows(const Problem& problem, const Products& products) {
+  for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
+    const auto length = static_length(problem, columns);
+    if (!length) return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
+    if (*length * iris::bytes_of(problem.dtype) % access_bytes != 0) {
+      return "rows of " + std::to_string(*length) + " elements are no multiple of 16 bytes";
+    }
+  }
+  return "";
+}
+
+/// Whether the user has set `key` to none of these.
+bool differs(const Request& request, const char* key, std::initializer_list<std::int64_t> values) {
+  const auto wanted = request.wanted(key);
+  return wanted && std::ranges::find(values, *wanted) == values.end();
+}
+
+double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us) {
+  const double flops = 2.0 * static_cast<double>(tiles.m * tiles.n) * k;
+  return flops / (target.matrix_tflops / target.compute_units * share_of_rate) / 1e6 + between_us;
+}
+
+// sm_90a: device/main_loop/wgmma.hpp.
+
+constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
+constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 128, 64, 384, 16}};
+
+std::string obstacle_to_wgmma(const Request& request, const Products& products) {
+  const Problem& problem = request.problem;
+  if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) return obstacle;
+  if (std::string obstacle = obstacle_of_rows(problem, products); !obstacle.empty()) return obstacle;
+  for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
+    if (static_length(problem, columns) == 0) return columns.extent + " is 0";
+  }
+  for (const Dimension& rows : {products.a_rows, products.gathered_rows.value_or(Dimension{"k"}), products.columns}) {
+    if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";
+  }
+  if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
+  if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
+  if (differs(request, "tile_n", {64, 128, 256})) return "they take a tile_n of 64, 128 or 256";
+  if (differs(request, "tile_k", {64})) return "they take a tile_k of 64";
+  return "";
+}
+
+/// Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256, and between a tile and the next
+/// some time is lost.
+double wgmma_tile_us(const Target& target, const Tiles& tiles, double k) {
+  constexpr double share_of_narrow = 0.9;
+  return tile_us(target, tiles, k, tiles.n == 256 ? 1 : share_of_narrow, 1.5);
+}
+
+// AMD: device/main_loop/mfma.hpp.
+
+constexpr std::array mfma_tiles = {Tiles{256, 128, 32, 512, 16}, Tiles{128, 128, 32, 512, 16},
+                                   Tiles{128, 64, 32, 512, 16}};
+
+std::string obstacle_to_mfma(const Request& request, const Products& /*products*/) {
+  if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) return obstacle;
+  if (differs(request, "threads", {512})) return "they take blocks of 512 threads";
+  if (differs(request, "tile_m", {128, 256})) return "they take a tile_m of 128 or 256";
+  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  if (differs(request, "tile_k", {32})) return "they take a tile_k of 32";
+  return "";
+}
+
+/// Assumed: a wave of a smaller tile reads more operands from shared memory for each product, by half and by one and a
+/// half, and the first slice of a tile comes from memory while nothing is multiplied.
+double mfma_tile_us(const Target& target, const Tiles& tiles, double k) {
+  const auto& [largest, middle, smallest] = mfma_tiles;
+  const std::int64_t elements = tiles.m * tiles.n;
+  const double share = elements >= largest.m * largest.n ? 1 : elements >= middle.m * middle.n ? 0.85 : 0.65;
+  return tile_us(target, tiles, k, share, 2.0);
+}
+
+constexpr std::array matrix_units = {
+    MatrixUnits{.platform = Platform::nvidia,
+                .loop = MainLoop::wgmma,
+                .tiles = wgmma_tiles,
+                .of_any_size = 0,
+                .comm_blocks = 8,  // each of them a whole compute unit
+                .sending_blocks = wgmma_sending_blocks,
+                .obstacle = obstacle_to_wgmma,
+                .tile_us = wgmma_tile_us,
+                .reason = "matrix units, fed by tensor copies",
+                .threads_reason = "a warpgroup that moves data, two that multiply",
+                .depth_reason = "128 bytes, a row of shared memory"},
+    MatrixUnits{.platform = Platform::amd,
+                .loop = MainLoop::mfma,
+                .tiles = mfma_tiles,
+                .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
+                .comm_blocks = gpu_comm_blocks,
+                .sending_blocks = {},
+                .obstacle = obstacle_to_mfma,
+                .tile_us = mfma_tile_us,
+                .reason = "matrix units, fed from two stages in shared memory",
+                .threads_reason = "two waves for each of a compute unit's matrix units",
+                .depth_reason = "16 bytes for each lane of a product"},
+};
+
+/// Those of the tiles that `config:` allows; at least one.
+std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request) {
+  std::vector<Tiles> allowed;
+  for (const Tiles& tiles : units.tiles) {
+    if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
+        request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
+      allowed.push_back(tiles);
+    }
+  }
+  if (!allowed.empty()) return allowed;
+  Tiles tiles = units.tiles[units.of_any_size];
+  tiles.m = request.wanted("tile_m").value_or(tiles.m);
+  tiles.n = request.wanted("tile_n").value_or(tiles.n);
+  return {tiles};
+}
+
+}  // namespace
+
+const MatrixUnits* matrix_units_of(const Target& target) {
+  const auto* found = std::ranges::find(matrix_units, target.platform, &MatrixUnits::platform);
+  return found == matrix_units.end() ? nullptr : found;
+}
+
+double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                    std::int64_t blocks, const Tiles& tiles, double multiply_us) {
+  constexpr double block_gbs = 42;
+  if (products.sent_bytes == 0) return multiply_us;
+  const double rate = std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  const double link_us = products.sent_bytes / rate / 1e3;
+  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
+  const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
+  return std::max(multiply_us + waiting * link_us, link_us);
+}
+
+std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n) {
+  constexpr std::int64_t row_bytes = 128;
+  constexpr std::int64_t tile_m = 128;
+  constexpr std::int64_t barriers = 1024;
+  const std::int64_t finished = tile_m * (2 * tile_n + access_bytes);
+  return std::min<std::int64_t>(6, (target.shared_bytes - barriers - finished) / ((tile_m + tile_n) * row_bytes));
+}
+
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles) {
+  constexpr int panel_columns = 64;
+  std::vector<iris::MatrixMap> maps;
+  const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
+                       std::int64_t box_rows) {
+    maps.push_back({.buffer = std::string(buffer),
+                    .dtype = request.problem.dtype,
+                    .rows = rows,
+                    .columns = columns,
+                    .box_rows = static_cast<int>(box_rows),
+                    .box_columns = panel_columns});
+  };
+  add("a", products.a_rows, {"k"}, tiles.m);
+  add("b", {"k"}, products.columns, tiles.k);
+  if (products.gathered_rows) add(iris::workspace_name, *products.gathered_rows, {"k"}, tiles.m);
+  return maps;
+}
+
+std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products) {
+  const std::string slowly = obstacle_of_rows(request.problem, products);
+  return std::string(units.reason) +
+         (slowly.empty() ? "" : "; " + slowly + "; such rows are read one element at a time");
+}
+
+UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products) {
+  constexpr std::int64_t fills_links = 8;  // more are worth it only in the place of idle blocks
+  const std::int64_t compute_units = request.target.compute_units;
+  const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
+  const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
+  const bool free = products.sent_bytes > 0 && !request.wanted("comm_blocks") && !request.wanted("blocks");
+  std::vector<std::int64_t> all_comm_blocks = {request.wanted("comm_blocks").value_or(usual)};
+  if (free && !units.sending_blocks.empty()) {
+    all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());
+  }
+  const std::vector<Tiles> all_tiles = allowed_tiles(units, request);
+  UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
+                   request.wanted("comm_blocks").value_or(usual), 0};
+  if (!request.problem.is_static()) return best;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const Tiles& tiles : all_tiles) {
+    const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
+    const bool most_wait = 2 * count / products.count < compute_units;
+    for (const std::int64_t comm_blocks : all_comm_blocks) {
+      if (all_comm_blocks.size() > 1 && comm_blocks > fills_links && !most_wait) continue;
+      const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
+      const std::int64_t turns = divide_up(count, multiplying);
+      const double multiply_us =
+          static_cast<double>(turns) * units.tile_us(request.target, tiles, length(request.problem, "k"));
+      const double us =
+          with_arrival(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
+      if (us >= best_us) continue;
+      best_us = us;
+      best = {tiles, comm_blocks, turns};
+    }
+  }
+  return best;
+}
+
+std::string turns_text(std::int64_t turns) {
+  if (turns == 0) return "suits sizes that are known only at launch";
+  return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
+}
+
+}  // namespace irisgen

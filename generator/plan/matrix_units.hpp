@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/plan/matmul_planning.hpp"
+
+/// The main loops of matrix units, in one table: which tiles they take, what stands in the way, and how long they need.
+namespace irisgen {
+
+inline constexpr std::int64_t access_bytes = 16;
+
+/// Blocks of a GPU's grid that do not multiply, where nothing else says how many.
+inline constexpr int gpu_comm_blocks = 16;
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
+struct Tiles {
+  std::int64_t m, n, k, threads, band;
+};
+
+/// Of all products together; nothing if an extent is dynamic.
+std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
+                                     std::int64_t tile_n);
+
+struct MatrixUnits {
+  Platform platform;
+  MainLoop loop;
+  std::span<const Tiles> tiles;                  ///< to choose from
+  std::size_t of_any_size;                       ///< which of them, where sizes are known only at launch
+  int comm_blocks;                               ///< where nothing else says how many
+  std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands
+  std::string (*obstacle)(const Request&, const Products&);
+  double (*tile_us)(const Target&, const Tiles&, double k);
+  std::string_view reason;
+  std::string_view threads_reason;
+  std::string_view depth_reason;
+};
+
+/// nullptr where the target has none.
+const MatrixUnits* matrix_units_of(const Target& target);
+
+struct UnitsChoice {
+  Tiles tiles;
+  std::int64_t comm_blocks;
+  std::int64_t turns;  ///< of the compute units; 0: an extent is dynamic
+};
+
+/// The tile, and the number of blocks that do not multiply, with which a launch takes least time; what `config:` has
+/// settled stays.
+UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products);
+
+/// Why they are taken, and what makes them slow, for `explain`.
+std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
+std::string turns_text(std::int64_t turns);
+
+/// The time of a product whose operands arrive meanwhile: blocks that find no tile of the rank's own wait for the first
+/// ones. A block that sends carries so much, measured on H200s.
+double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                    std::int64_t blocks, const Tiles& tiles, double multiply_us);
+
+/// Slices that shared memory holds beside a finished tile of so many columns, for device/main_loop/wgmma.hpp.
+std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n);
+/// What its tensor copies read.
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles);
+
+}  // namespace irisgen
