@@ -62,8 +62,8 @@ void Caller::check(Error error, std::string_view function, const std::string& de
   throw std::runtime_error(sentence);
 }
 
-HipDevice::HipDevice(const Api& api, int rank, int index, std::string target)
-    : caller_{&api, rank, index}, target_(std::move(target)) {
+HipDevice::HipDevice(const Api& api, int rank, int index, std::string target, bool shared)
+    : caller_{&api, rank, index}, target_(std::move(target)), shared_(shared) {
   bind();
   std::array<char, 256> name{};
   caller_.check(call().hipDeviceGetName(name.data(), static_cast<int>(name.size() - 1), index), "hipDeviceGetName");
@@ -140,6 +140,9 @@ void HipDevice::fill(void* destination, unsigned char value, std::size_t bytes, 
 
 void HipDevice::enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
+  // A copy engine takes copies in the order in which they were enqueued. One that waits for this rank's kernel would
+  // hold up those of another rank on the same GPU, for which that kernel waits.
+  if (shared_) synchronize(stream);
   caller_.check(call().hipMemcpyAsync(destination, source, bytes, copy_default, or_default(stream)), "hipMemcpyAsync",
                 byte_count(bytes));
 }

@@ -25,7 +25,8 @@ struct Caller {
 /// them may be called while a kernel of a rank on the same device waits for this rank's launch.
 class HipDevice final : public Device {
  public:
-  HipDevice(const Api& api, int rank, int index, std::string target);
+  /// `shared`: another rank has the same GPU.
+  HipDevice(const Api& api, int rank, int index, std::string target, bool shared);
   ~HipDevice() override;
   HipDevice(const HipDevice&) = delete;
   HipDevice& operator=(const HipDevice&) = delete;
@@ -66,6 +67,7 @@ class HipDevice final : public Device {
 
   Caller caller_;
   std::string target_;
+  bool shared_;
   std::string description_;
   int compute_units_ = 0;
   StreamHandle default_stream_ = nullptr;

@@ -104,7 +104,8 @@ DeviceGroup open_devices(const Api& api, int ranks) {
   group.ranks_per_device.assign(static_cast<std::size_t>(used), 0);
   for (int rank = 0; rank < ranks; ++rank) {
     const int device = rank % used;
-    group.devices.push_back(std::make_unique<HipDevice>(api, rank, device, target));
+    const bool shared = device + used < ranks;
+    group.devices.push_back(std::make_unique<HipDevice>(api, rank, device, target, shared));
     ++group.ranks_per_device[static_cast<std::size_t>(device)];
     if (rank + 1 == used) prime_copies(*api.primed, group.devices);  // one for each device so far
   }

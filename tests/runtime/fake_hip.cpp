@@ -124,7 +124,8 @@ int hipStreamCreateWithFlags(void** stream, unsigned flags) {
 int hipStreamDestroy(void* stream) {
   return drop_handle(stream, state().live_streams);
 }
-int hipStreamSynchronize(void*) {
+int hipStreamSynchronize(void* stream) {
+  state().synchronized.push_back(stream);
   return ok;
 }
 int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {

@@ -25,6 +25,7 @@ struct FakeHip {
   std::vector<Launch> launches;
   std::vector<std::pair<int, int>> enabled_peers;  ///< (device, peer), in the order of the calls
   int copies = 0;
+  std::vector<void*> synchronized;  ///< streams, in the order of the calls
   int live_allocations = 0;
   int live_streams = 0;
   int live_modules = 0;

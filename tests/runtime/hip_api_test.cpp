@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -152,6 +154,22 @@ TEST_F(HipDevices, LearnToCopyToOneAnotherOnceAProcess) {
   EXPECT_EQ(copies_of_opening(2), 0);
   EXPECT_EQ(copies_of_opening(1), 0);
   EXPECT_EQ(copies_of_opening(3), 3 * 3 * 2);
+}
+
+TEST_F(HipDevices, CopiesOfRanksThatShareAGpuAreEnqueuedWhenTheirTurnHasCome) {
+  const LoadedApi loaded = load();
+  const DeviceGroup group = open_devices(loaded.api, 3);
+  const std::array<char, 4> from{};
+  std::array<char, 4> to{};
+  for (const std::size_t rank : {0, 1, 2}) {
+    Device& device = *group.devices[rank];
+    const Stream stream = device.create_stream();
+    fake_->synchronized.clear();
+    device.enqueue_copy(to.data(), from.data(), to.size(), stream);
+    const bool shares = rank != 1;  // ranks 0 and 2 have GPU 0
+    EXPECT_EQ(fake_->synchronized, shares ? std::vector{stream} : std::vector<void*>{}) << rank;
+    device.destroy_stream(stream);
+  }
 }
 
 TEST_F(HipDevices, DevicesThatCannotReachOneAnotherAreASentence) {

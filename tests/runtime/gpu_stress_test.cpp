@@ -1,0 +1,156 @@
+// Thousands of launches of many kernels, one after another in a stream, on this machine's GPUs, while ranks fall behind
+// and catch up. Skipped where there is no GPU.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "iris/world.hpp"
+#include "run_samples.hpp"
+#include "runtime/launch/launch_check.hpp"
+
+namespace iris {
+namespace {
+
+using test::Algorithm;
+using test::Sample;
+
+constexpr int rounds = 40;
+constexpr int launches_of_round = 50;
+
+/// A kernel, its inputs on every rank, and the outputs that have been found right.
+struct Kernel {
+  Sample sample;
+  BuiltOperation built;
+  std::map<std::string, BuffersOfRanks> inputs;
+  BuffersOfRanks outputs;
+};
+
+std::vector<std::byte> random_input(const Argument& argument, const Extents& extents, std::mt19937& generator) {
+  const auto count = static_cast<std::size_t>(bytes_of(argument, extents) / bytes_of(argument.dtype));
+  std::vector<double> values(count);
+  for (double& value : values) value = static_cast<double>(generator() % 512) / 256 - 1;
+  return to_bytes(values, argument.dtype);
+}
+
+Kernel make_kernel(const Sample& sample, const std::string& target, std::mt19937& generator) {
+  Kernel kernel = {
+      .sample = sample, .built = build_operation(test::plan_of(sample, target)), .inputs = {}, .outputs = {}};
+  for (const Argument& argument : kernel.built.manifest.arguments) {
+    if (argument.access == Access::write) continue;
+    BuffersOfRanks& buffers = kernel.inputs[argument.name];
+    for (int rank = 0; rank < sample.world; ++rank)
+      buffers.push_back(random_input(argument, sample.extents, generator));
+  }
+  RunOptions options;
+  options.inputs = kernel.inputs;
+  RunReport report = run_operation(kernel.built, options);
+  EXPECT_TRUE(report.verified && report.passed) << sample.text();
+  kernel.outputs = std::move(report.outputs);
+  return kernel;
+}
+
+std::vector<Sample> samples_of(int world) {
+  std::vector<Sample> all;
+  for (const Algorithm& algorithm : test::every_algorithm()) {
+    if (test::is_matmul(algorithm)) {
+      const std::vector<Sample> products = test::matrix_unit_samples(algorithm, world);
+      all.insert(all.end(), {products.at(all.size() % products.size()), products.back()});
+    } else {
+      for (const std::int64_t n : {5, 20000}) {
+        all.push_back({.algorithm = algorithm,
+                       .world = world,
+                       .dtype = n == 5 ? "f32" : "bf16",
+                       .extents = {{"m", 3}, {"n", n}},
+                       .config = test::small_grid(algorithm, 128)});
+      }
+    }
+  }
+  return all;
+}
+
+/// A kernel on one rank.
+class OnRank {
+ public:
+  OnRank(Context& context, const Kernel& kernel)
+      : context_(context), kernel_(kernel), operation_(context, kernel.built) {
+    const auto rank = static_cast<std::size_t>(context.rank());
+    for (const Argument& argument : kernel.built.manifest.arguments) {
+      const auto bytes = static_cast<std::size_t>(bytes_of(argument, kernel.sample.extents));
+      void* const buffer = context.allocate(bytes);
+      buffers_.push_back(buffer);
+      if (argument.access == Access::write) {
+        output_ = buffer;
+      } else {
+        context.device().copy(buffer, kernel.inputs.at(argument.name)[rank].data(), bytes);
+      }
+    }
+  }
+
+  void launch() { operation_.launch(buffers_); }
+  void poison() {
+    context_.device().copy(output_, std::vector(expected().size(), std::byte{0xa5}).data(), expected().size());
+  }
+  void expect_same_bits() {
+    std::vector<std::byte> actual(expected().size());
+    context_.device().copy(actual.data(), output_, actual.size());
+    if (actual == expected()) return;
+    const auto [at, _] = std::ranges::mismatch(actual, expected());
+    ADD_FAILURE() << "rank " << context_.rank() << ", from byte " << at - actual.begin() << " of " << actual.size()
+                  << ":\n"
+                  << kernel_.sample.text();
+  }
+
+ private:
+  const std::vector<std::byte>& expected() const { return kernel_.outputs[static_cast<std::size_t>(context_.rank())]; }
+
+  Context& context_;
+  const Kernel& kernel_;
+  Operation operation_;
+  std::vector<void*> buffers_;
+  void* output_ = nullptr;
+};
+
+void stress(Context& context, const std::vector<Kernel>& kernels) {
+  std::vector<OnRank> all;
+  all.reserve(kernels.size());
+  for (const Kernel& kernel : kernels) all.emplace_back(context, kernel);
+  std::mt19937 order(11);  // the same on every rank
+  std::mt19937 delays(static_cast<unsigned>(context.rank()));
+  for (int round = 0; round < rounds; ++round) {
+    context.barrier();  // nobody writes a buffer that is being poisoned
+    for (OnRank& each : all) each.poison();
+    context.barrier();
+    std::set<std::size_t> launched;
+    for (int launch = 0; launch < launches_of_round; ++launch) {
+      if (delays() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(delays() % 500));
+      const std::size_t next = order() % all.size();
+      all[next].launch();
+      launched.insert(next);
+    }
+    context.synchronize();
+    for (const std::size_t each : launched) all[each].expect_same_bits();
+  }
+}
+
+TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {
+  const DeviceSurvey survey = survey_gpus();
+  if (survey.gpus.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
+  const std::string target = survey.gpus.front().target;
+  const int world = std::max(2, static_cast<int>(survey.gpus.size()));
+  std::mt19937 generator(3);
+  std::vector<Kernel> kernels;
+  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target, generator));
+  World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
+  ranks.run([&](Context& context) { stress(context, kernels); });
+}
+
+}  // namespace
+}  // namespace iris
