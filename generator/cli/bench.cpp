@@ -32,8 +32,9 @@ struct BenchCommand {
 
 constexpr const char* footer =
     R"(A time is the median over batches of launches that follow one another on the device, of the slowest rank. Sizes and
-bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Nothing is verified: that is
-what `irisgen run` does.
+bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
+time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
+the two. Nothing is verified: that is what `irisgen run` does.
 
 Examples:
   irisgen bench spec.yaml
@@ -82,7 +83,10 @@ Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchRe
                       {"algorithm_gbs", point.algorithm_gbs},
                       {"bus_gbs", point.bus_gbs},
                       {"link_gbs", point.link_gbs},
-                      {"tflops", point.tflops}});
+                      {"tflops", point.tflops},
+                      {"product_us", point.product_us},
+                      {"links_us", point.links_us},
+                      {"of_limit", point.of_limit()}});
   }
   return {{"kernel", kernel.name},
           {"pattern", kernel.problem.pattern},
@@ -113,13 +117,27 @@ void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
   if (report.ranks_per_device > 1) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }
-  Table table(
-      {"size", "variant", "blocks x threads", "median us", "fastest", "slowest", "predicted", "bus GB/s", "TFLOP/s"});
+  std::vector<std::string> titles = {"size",    "variant", "blocks x threads", "median us",
+                                     "fastest", "slowest", "predicted"};
+  const bool multiplies = irisgen::pattern_of(kernel.problem).product != nullptr;
+  const bool fused = std::ranges::any_of(report.points, [](const auto& point) { return point.product_us > 0; });
+  titles.emplace_back(multiplies ? "TFLOP/s" : "bus GB/s");
+  if (fused) titles.insert(titles.end(), {"product us", "links us", "of limit"});
+  Table table(titles);
   for (const iris::BenchPoint& point : report.points) {
-    table.add({point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes)) : shape_of(point.extents), point.variant,
-               point.grids, number(point.time_us), number(point.fastest_us), number(point.slowest_us),
-               number(point.predicted_us), point.bytes > 0 ? number(point.bus_gbs) : "-",
-               point.tflops > 0 ? number(point.tflops) : "-"});
+    std::vector<std::string> row = {
+        point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes)) : shape_of(point.extents),
+        point.variant,
+        point.grids,
+        number(point.time_us),
+        number(point.fastest_us),
+        number(point.slowest_us),
+        number(point.predicted_us)};
+    row.push_back(number(multiplies ? point.tflops : point.bus_gbs));
+    if (fused) {
+      row.insert(row.end(), {number(point.product_us), number(point.links_us), number(100 * point.of_limit()) + " %"});
+    }
+    table.add(row);
   }
   table.print(std::cout);
 }

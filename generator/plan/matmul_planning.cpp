@@ -20,7 +20,7 @@ constexpr int host_compute_blocks = 3;
 Tiles default_tiles(const Request& request) {
   if (!request.on_host()) return gpu_tiles;
   const Problem& problem = request.problem;
-  const bool large = problem.is_static() && matmul_flops(problem) > large_host_flops;
+  const bool large = problem.is_static() && 2 * static_cast<double>(iris::size_of(problem)) > large_host_flops;
   return large ? large_host_tiles : small_host_tiles;
 }
 
@@ -216,8 +216,22 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   return turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
-double matmul_flops(const Problem& problem) {
-  return 2 * length(problem, "m") * length(problem, "n") * length(problem, "k");
+Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
+  const auto extent_of = [&](const Dimension& dimension) {
+    iris::Extent extent = problem.extent(dimension.extent);
+    extent.value = extent.value * dimension.factor / dimension.divisor;
+    return extent;
+  };
+  return {.pattern = "matmul",
+          .dtype = problem.dtype,
+          .accumulate = problem.accumulate,
+          .result = problem.result,
+          .world = problem.world,
+          .extents = {{"m", extent_of(rows)}, {"n", extent_of(columns)}, {"k", problem.extent("k")}}};
+}
+
+Problem whole_product(const Problem& problem) {
+  return product_of(problem, {"m"}, {"n"});
 }
 
 void choose_summing(const Request& request, KernelPlan& kernel) {

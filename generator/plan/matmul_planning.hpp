@@ -45,8 +45,10 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 /// Decides `unroll` of the sums over ranks that a kernel takes beside its products.
 void choose_summing(const Request& request, KernelPlan& kernel);
 
-/// Of a static problem, on each rank: 2·m·n·k, over the ranks that share the work.
-double matmul_flops(const Problem& problem);
+/// Pattern::product: so many rows and columns of a rank's product, over a depth of k.
+Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns);
+/// Pattern::product where every rank multiplies m rows by n columns.
+Problem whole_product(const Problem& problem);
 
 /// Time that the blocks of a kernel take to multiply, of a static problem: in turns, the last of which may leave some
 /// without work.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <stdexcept>
 
@@ -27,6 +28,12 @@ struct Measured {
   Extents extents;
   Plan plan;
   BuiltOperation built;
+};
+
+/// What stands in one line of a report: a kernel and, if it is fused, its product alone.
+struct Pair {
+  Measured kernel;
+  std::optional<Measured> product;
 };
 
 /// What one operation and its buffers take of each rank's heap.
@@ -59,6 +66,18 @@ Measured build(const KernelSpec& kernel, int world, const irisgen::Target& targe
   measured.plan = irisgen::make_plan(kernel, world, target);
   measured.built = build_operation(measured.plan, options.compiler);
   return measured;
+}
+
+Pair build_pair(const KernelSpec& kernel, int world, const irisgen::Target& target, const BenchOptions& options) {
+  Pair pair = {.kernel = build(kernel, world, target, options), .product = std::nullopt};
+  const Problem& problem = pair.kernel.plan.problem;
+  const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
+  if (pattern.product == nullptr || pattern.product(problem) == problem) return pair;
+  KernelSpec product;
+  product.name = kernel.name + "_product";
+  product.problem = pattern.product(problem);
+  pair.product = build(product, world, target, options);
+  return pair;
 }
 
 /// Random elements, the same run of them over and over: what matters to the time is that they are no zeros.
@@ -138,27 +157,71 @@ int launches_of_batch(const std::vector<double>& warm_up_us, int most) {
   return std::clamp(static_cast<int>(longest_batch_ms * 1000 / slowest_us), 1, most);
 }
 
-void measure_on_rank(Context& context, const Measured& measured, const BenchOptions& options,
-                     std::vector<double>& warm_up_us, Times& times) {
-  const auto rank = static_cast<std::size_t>(context.rank());
-  const Buffers buffers(context, measured, options.seed);
-  Operation operation(context, measured.built);
-  constexpr int warm_up_launches = 5;
-  time_batch(context, operation, buffers, 1);
-  warm_up_us[rank] = time_batch(context, operation, buffers, warm_up_launches) * 1000 / warm_up_launches;
-  context.barrier();
-  const int launches = launches_of_batch(warm_up_us, options.launches);
-  for (std::vector<double>& batch : times)
-    batch[rank] = time_batch(context, operation, buffers, launches) * 1000 / launches;
+/// An operation on one rank, and how its batches go.
+class Measurement {
+ public:
+  Measurement(Context& context, const Measured& measured, const BenchOptions& options, Times& times)
+      : context_(context),
+        buffers_(context, measured, options.seed),
+        operation_(context, measured.built),
+        times_(times) {}
+
+  /// The first row of the times is of the warm-up, from which every rank finds the same length of a batch.
+  void warm_up(int most_launches) {
+    constexpr int warm_up_launches = 5;
+    time_batch(context_, operation_, buffers_, 1);
+    time(0, warm_up_launches);
+    context_.barrier();
+    launches_ = launches_of_batch(times_[0], most_launches);
+  }
+  void time_batch_number(std::size_t batch) { time(batch, launches_); }
+
+ private:
+  void time(std::size_t row, int launches) {
+    times_[row][static_cast<std::size_t>(context_.rank())] =
+        time_batch(context_, operation_, buffers_, launches) * 1000 / launches;
+  }
+
+  Context& context_;
+  Buffers buffers_;
+  Operation operation_;
+  Times& times_;
+  int launches_ = 1;
+};
+
+/// The batches of a fused kernel and those of its product take turns, so that the chip is as warm for one as for the
+/// other.
+void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, Times& times,
+                     Times& product_times) {
+  Measurement kernel(context, pair.kernel, options, times);
+  std::optional<Measurement> product;
+  if (pair.product) product.emplace(context, *pair.product, options, product_times);
+  kernel.warm_up(options.launches);
+  if (product) product->warm_up(options.launches);
+  for (std::size_t batch = 1; batch < times.size(); ++batch) {
+    kernel.time_batch_number(batch);
+    if (product) product->time_batch_number(batch);
+  }
   context.barrier();
 }
 
-BenchPoint make_point(const Measured& measured, int world, const Times& times) {
+/// Of the slowest rank, from the fastest batch to the slowest; the warm-up does not count.
+std::vector<double> sorted_times(const Times& times) {
   std::vector<double> slowest_rank;
   slowest_rank.reserve(times.size());
-  for (const std::vector<double>& batch : times) slowest_rank.push_back(*std::max_element(batch.begin(), batch.end()));
+  for (const std::vector<double>& batch : std::span(times).subspan(1))
+    slowest_rank.push_back(*std::max_element(batch.begin(), batch.end()));
   std::sort(slowest_rank.begin(), slowest_rank.end());
+  return slowest_rank;
+}
+double median(const std::vector<double>& sorted) {
+  return sorted[sorted.size() / 2];
+}
 
+BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target, const Times& times,
+                      const Times& product_times) {
+  const Measured& measured = pair.kernel;
+  const std::vector<double> slowest_rank = sorted_times(times);
   const Plan& plan = measured.plan;
   const irisgen::Pattern& pattern = irisgen::pattern_of(plan.problem);
   BenchPoint point;
@@ -170,14 +233,19 @@ BenchPoint make_point(const Measured& measured, int world, const Times& times) {
         (point.grids.empty() ? "" : ", ") + std::to_string(kernel.blocks) + " x " + std::to_string(kernel.threads);
   }
   point.predicted_us = plan.prediction.time_us;
-  point.time_us = slowest_rank[slowest_rank.size() / 2];
+  point.time_us = median(slowest_rank);
   point.fastest_us = slowest_rank.front();
   point.slowest_us = slowest_rank.back();
   const double bytes_per_gbs = point.time_us * 1000;  // 10⁹ bytes per second are 1000 bytes per microsecond
   point.algorithm_gbs = static_cast<double>(point.bytes) / bytes_per_gbs;
   point.bus_gbs = pattern.bus == nullptr ? 0 : point.algorithm_gbs * pattern.bus->bus_over_algorithm(world);
   point.link_gbs = static_cast<double>(plan.prediction.link_bytes) / bytes_per_gbs;
-  point.tflops = pattern.flops == nullptr ? 0 : pattern.flops(plan.problem) / (point.time_us * 1e6);
+  point.links_us = static_cast<double>(plan.prediction.link_bytes) / (target.link_gbs * 1000);
+  if (pattern.product) {
+    const auto multiply_adds = static_cast<double>(size_of(pattern.product(plan.problem)));
+    point.tflops = 2 * multiply_adds / (point.time_us * 1e6);
+  }
+  if (pair.product) point.product_us = median(sorted_times(product_times));
   return point;
 }
 
@@ -191,29 +259,30 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   if (options.batches < 1 || options.launches < 1)
     throw std::invalid_argument("a measurement needs at least one batch of one launch");
 
-  std::vector<Measured> all;
+  std::vector<Pair> all;
   std::size_t heap_bytes = 0;
   for (const KernelSpec& sized : kernels_to_measure(kernel, world, options)) {
-    all.push_back(build(sized, world, target, options));
-    heap_bytes = std::max(heap_bytes, heap_bytes_of(all.back()));
+    all.push_back(build_pair(sized, world, target, options));
+    const Pair& pair = all.back();
+    heap_bytes = std::max(heap_bytes, heap_bytes_of(pair.kernel) + (pair.product ? heap_bytes_of(*pair.product) : 0));
   }
 
   World ranks({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed});
   BenchReport report;
   report.world = world;
-  for (const Measured& measured : all) {
+  for (const Pair& pair : all) {
     if (options.progress) options.progress(static_cast<int>(report.points.size()), static_cast<int>(all.size()));
-    std::vector<double> warm_up_us(static_cast<std::size_t>(world));
-    Times times(static_cast<std::size_t>(options.batches), std::vector<double>(static_cast<std::size_t>(world)));
+    Times times(static_cast<std::size_t>(options.batches) + 1, std::vector<double>(static_cast<std::size_t>(world)));
+    Times product_times = times;
     std::vector<int> devices(static_cast<std::size_t>(world));
     ranks.run([&](Context& context) {
-      measure_on_rank(context, measured, options, warm_up_us, times);
+      measure_on_rank(context, pair, options, times, product_times);
       devices[static_cast<std::size_t>(context.rank())] = context.device().index();
       if (context.rank() == 0) report.device = context.device().description();
     });
     const auto on_first = std::count(devices.begin(), devices.end(), devices.front());
     report.ranks_per_device = static_cast<int>(on_first);
-    report.points.push_back(make_point(measured, world, times));
+    report.points.push_back(make_point(pair, world, target, times, product_times));
   }
   return report;
 }

@@ -71,8 +71,10 @@ struct Pattern {
   std::vector<Expectation> (*reference)(const Problem& problem,
                                         const std::vector<std::vector<Values>>& inputs) = nullptr;
 
-  const BusConvention* bus = nullptr;                 ///< null: it has no one size
-  double (*flops)(const Problem& problem) = nullptr;  ///< of one rank, a multiply-add counting two; null: none
+  const BusConvention* bus = nullptr;  ///< null: it has no one size
+
+  /// What each rank multiplies in it, as a problem of the pattern matmul. Null: nothing.
+  Problem (*product)(const Problem& problem) = nullptr;
 };
 
 /// Every pattern, in the order `irisgen list` shows them.

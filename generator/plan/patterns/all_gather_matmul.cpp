@@ -110,7 +110,7 @@ extern const Pattern all_gather_matmul = {
     .arguments = arguments,
     .check = check_rows,
     .reference = reference,
-    .flops = matmul_flops,
+    .product = whole_product,
 };
 
 }  // namespace irisgen

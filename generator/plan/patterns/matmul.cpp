@@ -61,7 +61,7 @@ extern const Pattern matmul = {
     .variants = variants,
     .arguments = arguments,
     .reference = reference,
-    .flops = matmul_flops,
+    .product = whole_product,
 };
 
 }  // namespace irisgen

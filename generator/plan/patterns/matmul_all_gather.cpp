@@ -49,10 +49,6 @@ Draft plan_workgroup_specialized(const Request& request) {
   return draft_of(std::move(kernel), false);
 }
 
-double flops(const Problem& problem) {
-  return matmul_flops(problem) / problem.world;
-}
-
 std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
   const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
   return {{.link_bytes = (problem.world - 1) * part,
@@ -94,6 +90,11 @@ constexpr std::array variants = {
             .cost = cost_of_parts},
 };
 
+Problem product(const Problem& problem) {
+  const std::vector<Dimension> part = part_of_rank(problem);
+  return product_of(problem, part[0], part[1]);
+}
+
 /// Tolerance: product_error() and the last rounding.
 std::vector<Expectation> reference(const Problem& problem, const std::vector<std::vector<Values>>& inputs) {
   const std::int64_t m = problem.extent("m").value;
@@ -123,7 +124,7 @@ extern const Pattern matmul_all_gather = {
     .arguments = arguments,
     .check = check,
     .reference = reference,
-    .flops = flops,
+    .product = product,
 };
 
 }  // namespace irisgen

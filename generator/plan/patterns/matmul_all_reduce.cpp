@@ -139,7 +139,7 @@ extern const Pattern matmul_all_reduce = {
     .variants = variants,
     .arguments = arguments,
     .reference = reference,
-    .flops = matmul_flops,
+    .product = whole_product,
 };
 
 }  // namespace irisgen

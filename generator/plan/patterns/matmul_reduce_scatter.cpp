@@ -132,7 +132,7 @@ extern const Pattern matmul_reduce_scatter = {
     .arguments = arguments,
     .check = check_rows,
     .reference = reference,
-    .flops = matmul_flops,
+    .product = whole_product,
 };
 
 }  // namespace irisgen

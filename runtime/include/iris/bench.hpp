@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -44,7 +45,14 @@ struct BenchPoint {
   double algorithm_gbs = 0;
   double bus_gbs = 0;
   double link_gbs = 0;  ///< what the busiest rank sends over its links, by the plan
-  double tflops = 0;    ///< of a fused kernel's product, per GPU; 0 for a collective
+  double tflops = 0;    ///< of a product, alone or fused, per GPU; 0 for a collective
+  double links_us = 0;  ///< in which the links carry those bytes: nothing is faster
+  /// Median for the product that is in a fused kernel alone, without any peer; 0 for what is not fused. Its batches and
+  /// the kernel's take turns.
+  double product_us = 0;
+
+  /// The share of what is possible: 1 where a fused kernel takes as long as the larger of its product and its links.
+  double of_limit() const { return std::max(product_us, links_us) / time_us; }
 };
 
 struct BenchReport {
