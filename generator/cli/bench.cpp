@@ -26,6 +26,7 @@ struct BenchCommand {
   std::string target;
   std::string sizes;
   int world = 0;
+  int batches = iris::BenchOptions{}.batches;
   std::uint64_t seed = 0;
   bool json = false;
 };
@@ -150,7 +151,10 @@ ExitCode bench(const BenchCommand& command) {
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
-      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes), .seed = command.seed, .compiler = {}};
+      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes),
+                                 .batches = command.batches,
+                                 .seed = command.seed,
+                                 .compiler = {}};
       options.progress = [&](int done, int total) {
         progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
       };
@@ -175,6 +179,9 @@ void add_bench(CLI::App& program, Action& action) {
                   "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
+  app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
   app->add_flag("--json", command->json, "Print JSON");
   app->callback([command, &action] { action = [command] { return bench(*command); }; });

@@ -286,16 +286,14 @@ class Reader {
     constexpr int largest_box = 256;
     constexpr int largest_row = 64;  // 128 bytes, as they are swizzled
     const Members members(json, "a map", {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns"});
-    const Json& buffer = members.at("buffer");
     const Dtype dtype = members.dtype("dtype");
     if (bytes_of(dtype) != 2) members.complain("dtype", "a type of 16 bits");
-    return {
-        .buffer = buffer == workspace_name ? std::string(workspace_name) : parse_buffer_name(members, "buffer", buffer),
-        .dtype = dtype,
-        .rows = parse_dimension(members.at("rows")),
-        .columns = parse_dimension(members.at("columns")),
-        .box_rows = members.number("box_rows", 1, largest_box),
-        .box_columns = members.number("box_columns", 1, largest_row)};
+    return {.buffer = parse_buffer_name(members, "buffer", members.at("buffer")),
+            .dtype = dtype,
+            .rows = parse_dimension(members.at("rows")),
+            .columns = parse_dimension(members.at("columns")),
+            .box_rows = members.number("box_rows", 1, largest_box),
+            .box_columns = members.number("box_columns", 1, largest_row)};
   }
 
   LaunchStep parse_launch(const Json& json) const {

@@ -77,7 +77,7 @@ void Composition::add(const PartRequest& part) {
       for (std::string& buffer : launch->buffers) buffer = mapped(part.buffers, buffer);
       launch->extents = translate(std::move(launch->extents), part.extents);
       for (iris::MatrixMap& map : launch->maps) {
-        if (map.buffer != iris::workspace_name) map.buffer = mapped(part.buffers, map.buffer);
+        map.buffer = mapped(part.buffers, map.buffer);
         map.rows = translate(map.rows, part.extents);
         map.columns = translate(map.columns, part.extents);
       }

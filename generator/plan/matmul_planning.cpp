@@ -97,23 +97,24 @@ void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) 
 
 namespace {
 
-/// High bands share operands in the cache; what goes to or comes from several ranks in turn wants low ones, so that the
-/// blocks work on those of all ranks at once.
+/// High bands share operands in the cache. Where tiles of several ranks are taken in turn, each rank's rows are others:
+/// the bands are lower. Where rows arrive meanwhile, a turn wants no more of them than it needs.
 void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
-  const auto columns = static_length(request.problem, products.columns);
-  std::int64_t band = highest;
+  const int parts = std::max(1, products.parts);
+  std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
   std::string reason = "share operands in the cache";
-  if (!request.on_host() && products.parts > 1 && columns && *columns > 0) {
+  const auto columns = static_length(request.problem, products.columns);
+  if (!request.on_host() && products.gathers_rows && columns && *columns > 0) {
     const std::int64_t tiles_across = divide_up(*columns, kernel.number("tile_n"));
-    band = std::min(highest, divide_up(resident_blocks(request, kernel), tiles_across * products.parts));
-    reason = "so that all blocks together work on those of every rank";
+    band = std::clamp<std::int64_t>(resident_blocks(request, kernel) / (tiles_across * parts), 1, band);
+    reason = "of each rank are multiplied in one turn, as they arrive";
   }
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));
 }
 
 }  // namespace
 
-int choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
+void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
   const MatrixUnits* present = matrix_units_of(request.target);
   const std::string obstacle = present ? present->obstacle(request, products) : "";
   const MatrixUnits* units = obstacle.empty() ? present : nullptr;
@@ -149,7 +150,6 @@ int choose_tiles(const Request& request, KernelPlan& kernel, const Products& pro
            "tiles of " + size_text(tiles) + " cut accesses of 16 bytes; write multiples of " + std::to_string(widest) +
                " for tile_m, tile_n and tile_k");
   }
-  return vector;
 }
 
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products) {
@@ -216,6 +216,63 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   return turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
+namespace {
+
+/// An extent cut into pieces of so many.
+struct Cut {
+  std::string extent;
+  std::int64_t size;
+
+  /// How many, if the extent is known; else one, beside the whole pieces.
+  std::int64_t fixed(const Problem& problem) const {
+    const auto length = static_length(problem, {extent});
+    return length ? divide_up(*length, size) : 1;
+  }
+  bool is_dynamic(const Problem& problem) const { return !static_length(problem, {extent}); }
+};
+
+/// A slot for each rank in both buffers, with `bytes` for each piece of both cuts.
+iris::ByteSize slots_of(const Problem& problem, const Cut& down, const Cut& across, std::int64_t bytes) {
+  bytes *= 2 * std::int64_t{problem.world};
+  const bool more_down = down.is_dynamic(problem);
+  const bool more_across = across.is_dynamic(problem);
+  iris::ByteSize size = {.terms = {{bytes * down.fixed(problem) * across.fixed(problem), {}}}};
+  if (more_down) size.terms.push_back({divide_up(bytes * across.fixed(problem), down.size), {down.extent}});
+  if (more_across) size.terms.push_back({divide_up(bytes * down.fixed(problem), across.size), {across.extent}});
+  if (more_down && more_across) {
+    size.terms.push_back({divide_up(bytes, down.size * across.size), {down.extent, across.extent}});
+  }
+  return size;
+}
+
+/// m over the ranks, in whole tiles.
+Cut rows_of_ranks(const Problem& problem, const KernelPlan& kernel) {
+  return {"m", kernel.number("tile_m") * problem.world};
+}
+
+}  // namespace
+
+iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) {
+  const std::int64_t result_bytes = iris::bytes_of(problem.result);
+  const std::int64_t tile_n = kernel.number("tile_n");
+  // As image_stride of the main loops in device/main_loop/.
+  const std::int64_t row_bytes = kernel.main_loop() == MainLoop::wgmma
+                                     ? tile_n * result_bytes + access_bytes
+                                     : divide_up(tile_n * result_bytes, access_bytes) * access_bytes;
+  return slots_of(problem, rows_of_ranks(problem, kernel), {"n", tile_n}, kernel.number("tile_m") * row_bytes);
+}
+
+iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
+  // As Gathered of the main loops in device/main_loop/.
+  if (kernel.main_loop() != MainLoop::wgmma) {
+    return workspace_of(problem, problem.world, {{"m", 1, problem.world}, {"k"}}, problem.dtype,
+                        static_cast<int>(kernel.number("vector")));
+  }
+  const std::int64_t tile_k = kernel.number("tile_k");
+  return slots_of(problem, rows_of_ranks(problem, kernel), {"k", tile_k},
+                  kernel.number("tile_m") * tile_k * iris::bytes_of(problem.dtype));
+}
+
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
   const auto extent_of = [&](const Dimension& dimension) {
     iris::Extent extent = problem.extent(dimension.extent);
@@ -236,7 +293,7 @@ Problem whole_product(const Problem& problem) {
 
 void choose_summing(const Request& request, KernelPlan& kernel) {
   if (kernel.main_loop() == MainLoop::wgmma) {
-    choose_unroll(request, kernel, std::max(1, request.problem.world / 2));  // three warps sum: each thread holds more
+    choose_unroll(request, kernel, request.problem.world);
   } else {
     add_number(kernel, "unroll", 1, "accesses in flight", "more would not stay in registers");
   }

@@ -25,16 +25,16 @@ struct Products {
   Dimension rows;
   Dimension columns;
   int count = 1;
-  Dimension a_rows;                             ///< of the argument `a`
-  std::optional<Dimension> gathered_rows = {};  ///< of the workspace, where it holds rows of A
-  bool moves_by_blocks = false;                 ///< some of the grid's blocks do not multiply
-  double sent_bytes = 0;                        ///< by those blocks, of a static problem; 0 if they send no operands
-  int parts = 1;                                ///< whose bands are taken in turn, as TilesOfParts does
+  Dimension a_rows;              ///< of the argument `a`
+  bool gathers_rows = false;     ///< of A, which come from other ranks meanwhile
+  bool moves_by_blocks = false;  ///< some of the grid's blocks do not multiply
+  double sent_bytes = 0;         ///< by those blocks, of a static problem; 0 if they send no operands
+  int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
 };
 
 /// Decides the main loop, `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and
-/// the target. Returns the vector.
-int choose_tiles(const Request& request, KernelPlan& kernel, const Products& products);
+/// the target.
+void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products);
 
 /// Decides `blocks` for a kernel that only multiplies.
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products);
@@ -44,6 +44,11 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 
 /// Decides `unroll` of the sums over ranks that a kernel takes beside its products.
 void choose_summing(const Request& request, KernelPlan& kernel);
+
+/// A workspace with a slot for each rank: for the images of all tiles of this rank's shard of m rows × n columns,
+iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
+/// or for that rank's shard of m rows of A, as Gathered.
+iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
 
 /// Pattern::product: so many rows and columns of a rank's product, over a depth of k.
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns);

@@ -199,8 +199,10 @@ void bound_grid(const Request& request, KernelPlan& kernel) {
 }
 
 void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit) {
-  constexpr int packs_in_flight = 8;
-  const int unroll = request.on_host() ? 1 : std::clamp(packs_in_flight / arrays, 1, 4);
+  // A block that has a compute unit to itself has few threads for the bytes that must be under way there.
+  const bool alone = kernel.main_loop() == MainLoop::wgmma;
+  const int packs_in_flight = alone ? 16 : 8;
+  const int unroll = request.on_host() ? 1 : std::clamp(packs_in_flight / arrays, 1, alone ? packs_in_flight : 4);
   add_number(kernel, "unroll", unroll, std::move(unit),
              request.on_host() ? "nothing to overlap on the CPU"
                                : std::to_string(unroll * arrays) + " loads of a thread in flight together");

@@ -108,10 +108,10 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
 }
 
 /// Out of bounds reads zeros.
-Error encode_tensor_map(void* map, const void* data, const unsigned long long (&lengths)[3],
-                        const unsigned long long (&strides)[2], const unsigned (&box)[3]) {
-  constexpr unsigned steps[3] = {1, 1, 1};
-  return driver().cuTensorMapEncodeTiled(map, cuda::tensor_map_uint16, 3, const_cast<void*>(data), lengths, strides,
+Error encode_tensor_map(void* map, const void* data, const unsigned long long (&lengths)[2],
+                        unsigned long long row_bytes, const unsigned (&box)[2]) {
+  constexpr unsigned steps[2] = {1, 1};
+  return driver().cuTensorMapEncodeTiled(map, cuda::tensor_map_uint16, 2, const_cast<void*>(data), lengths, &row_bytes,
                                          box, steps, 0, cuda::tensor_map_swizzle_128b,
                                          cuda::tensor_map_l2_promotion_256b, 0);
 }

@@ -184,12 +184,10 @@ device::TensorMap HipDevice::tensor_map(const MatrixLayout& layout) {
   const auto unsigned_of = [](std::int64_t value) { return static_cast<unsigned long long>(value); };
   const unsigned long long columns = unsigned_of(layout.columns);
   const unsigned long long rows = unsigned_of(layout.rows);
-  const unsigned long long row_bytes = columns * unsigned_of(layout.element_bytes);
   device::TensorMap map{};
   caller_.check(caller_.api->encode_tensor_map(
-                    &map, layout.data, {columns, rows, unsigned_of(layout.count)},
-                    {row_bytes, layout.count > 1 ? unsigned_of(layout.bytes_between) : rows * row_bytes},
-                    {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows), 1}),
+                    &map, layout.data, {columns, rows}, columns * unsigned_of(layout.element_bytes),
+                    {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows)}),
                 "cuTensorMapEncodeTiled",
                 std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " elements of " +
                     byte_count(static_cast<std::size_t>(layout.element_bytes)));

@@ -30,8 +30,6 @@ class LoadedKernel {
   void launch(const Arguments& arguments, Stream stream) const;
 
   /// Both ping-pong buffers of the workspace; how far the second lies behind the first.
-  const char* workspace() const { return device_context_.workspace; }
-  std::int64_t buffer_bytes() const { return static_cast<std::int64_t>(device_context_.workspace_bytes / 2); }
 
  private:
   Context::State& context_;

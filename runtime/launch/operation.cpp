@@ -121,7 +121,7 @@ struct Operation::State {
   void* buffer(const Launch& launch, const std::string& name) const;
   Stream stream(const Launch& launch, int number) const;
   void perform(const Launch& launch, int number, const LaunchStep& step) const;
-  device::TensorMap tensor_map(const Launch& launch, const LoadedKernel& kernel, const MatrixMap& map) const;
+  device::TensorMap tensor_map(const Launch& launch, const MatrixMap& map) const;
   void perform(const Launch& launch, int number, const CopyStep& step) const;
   void perform(const Launch& launch, int number, const WaitStep& step) const;
 
@@ -264,27 +264,20 @@ void Operation::State::perform(const Launch& launch, int number, const LaunchSte
   for (std::size_t i = 0; i < step.extents.size(); ++i) extents.at(i) = length_of(step.extents[i], launch.extents);
   const LoadedKernel& kernel = kernels[static_cast<std::size_t>(step.kernel)];
   std::array<device::TensorMap, max_maps> maps{};
-  for (std::size_t i = 0; i < step.maps.size(); ++i) maps.at(i) = tensor_map(launch, kernel, step.maps[i]);
+  for (std::size_t i = 0; i < step.maps.size(); ++i) maps.at(i) = tensor_map(launch, step.maps[i]);
   kernel.launch({.buffers = std::span(buffers).first(step.buffers.size()),
                  .extents = std::span(extents).first(step.extents.size()),
                  .maps = std::span(maps).first(step.maps.size())},
                 stream(launch, number));
 }
 
-device::TensorMap Operation::State::tensor_map(const Launch& launch, const LoadedKernel& kernel,
-                                               const MatrixMap& map) const {
-  MatrixLayout layout{.data = kernel.workspace(),
-                      .element_bytes = bytes_of(map.dtype),
-                      .rows = length_of(map.rows, launch.extents),
-                      .columns = length_of(map.columns, launch.extents),
-                      .box_rows = map.box_rows,
-                      .box_columns = map.box_columns};
-  if (map.buffer == workspace_name) {
-    layout.count = 2;
-    layout.bytes_between = kernel.buffer_bytes();
-  } else {
-    layout.data = buffer(launch, map.buffer);
-  }
+device::TensorMap Operation::State::tensor_map(const Launch& launch, const MatrixMap& map) const {
+  const MatrixLayout layout{.data = buffer(launch, map.buffer),
+                            .element_bytes = bytes_of(map.dtype),
+                            .rows = length_of(map.rows, launch.extents),
+                            .columns = length_of(map.columns, launch.extents),
+                            .box_rows = map.box_rows,
+                            .box_columns = map.box_columns};
   if (layout.rows == 0 || layout.columns == 0) return {};  // nothing will be read
   return context.device.tensor_map(layout);
 }

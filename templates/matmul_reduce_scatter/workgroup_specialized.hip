@@ -13,15 +13,19 @@ struct Shape {
   i64 n;
   i64 k;
 
-  __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
+  __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
   __device__ TilesOfParts<Config> sequence() const { return {rows, n, Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
+  __device__ i64 rows_of(i64 tile) const {
+    const i64 left = rows - origin(tile).row;
+    return left < Config::tile_m ? left : Config::tile_m;
+  }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// A tile for each of the other ranks and one of its own, in turn, so that the links are busy all the time. Each tile
 // goes to this rank's slot at its destination. The sequence goes round the blocks.
 struct Tiles : TileSequence {
   const Launch<Config>& launch;
@@ -47,9 +51,9 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.index)};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    Config::Result* const slot = slots + launch.context.rank * shape.slot();
-    return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.index)};
+  __device__ TileImage<Config::Result> place(const Tile& tile) const {
+    Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
+    return {on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -75,10 +79,15 @@ __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Con
                                          Config::Result* output) {
   const Config::Result* sources[Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
-  for_each_pack_of_tile<Config, width>(
-      block_threads<Config>(), dense(output, shape.rows, shape.n), shape.origin(tile),
-      [&](const auto& index) { store(output, index, load_and_reduce<Config, Sum>(sources, index)); });
+  for (i32 rank = 0; rank < Config::world; ++rank) {
+    sources[rank] = slots + rank * shape.slot() + tile * image_elements<Config>;
+  }
+  const TileOrigin origin = shape.origin(tile);
+  const auto result = dense(output, shape.rows, shape.n);
+  for_each_pack_of_tile<Config, width>(block_threads<Config>(), result, origin, [&](const auto& packs) {
+    const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+    store(output, packs.index(shape.n, origin), sums);
+  });
 }
 
 __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape, const Config::Result* slots,

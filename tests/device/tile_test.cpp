@@ -141,23 +141,33 @@ TEST(TileAt, GoesDownTheColumnsOfBands) {
                                                      {4, 2}}));
 }
 
-TEST(TilesOfParts, TakeEachBandOfAllPartsAndKnowTheirNumbers) {
+TEST(TilesOfParts, TakeTheTilesOfAllPartsInTurnAndTheLastPartsLater) {
   using C = Config<f32, f32>;
-  for (const i32 parts : {1, 2, 3}) {
-    const TilesOfParts<C> sequence{33, 20, parts};
-    std::vector<std::vector<int>> seen(static_cast<std::size_t>(parts), std::vector<int>(15));
-    i64 last_band = 0;
+  using Tile = std::pair<i32, i64>;
+  const auto order = [](i32 parts, i64 lag, i64 turn = 0) {
+    const TilesOfParts<C> sequence{8, 32, parts, lag, turn};  // of four tiles
+    std::vector<Tile> tiles;
     for (i64 number = 0; number < parts * sequence.tiles(); ++number) {
-      const auto tile = sequence.at(number);
-      ASSERT_LT(tile.part, parts);
-      ASSERT_LT(tile.index, 15);
-      ++seen[static_cast<std::size_t>(tile.part)][static_cast<std::size_t>(tile.index)];
-      EXPECT_EQ(sequence.number(tile), number);
-      EXPECT_GE(tile.index / 6, last_band) << "a band of six tiles of all parts, then the next";
-      last_band = tile.index / 6;
+      const auto [part, index] = sequence.at(number);
+      tiles.emplace_back(part, index);
+      EXPECT_EQ(sequence.number({part, index}), number);
     }
-    for (const auto& of_part : seen) EXPECT_EQ(of_part, std::vector<int>(15, 1));
-  }
+    return tiles;
+  };
+  EXPECT_EQ(order(1, 0), (std::vector<Tile>{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
+  EXPECT_EQ(order(1, 3), order(1, 0));
+  EXPECT_EQ(order(2, 0), (std::vector<Tile>{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}}));
+  EXPECT_EQ(order(2, 1), (std::vector<Tile>{{0, 0}, {0, 1}, {1, 0}, {0, 2}, {1, 1}, {0, 3}, {1, 2}, {1, 3}}));
+  EXPECT_EQ(order(3, 3),
+            (std::vector<Tile>{
+                {0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 0}, {2, 1}, {2, 2}, {2, 3}}));
+  EXPECT_EQ(order(3, 9),
+            (std::vector<Tile>{
+                {0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 0}, {2, 1}, {2, 2}, {2, 3}}));
+  EXPECT_EQ(order(2, 1, 1), (std::vector<Tile>{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}}));
+  EXPECT_EQ(order(3, 1, 2),
+            (std::vector<Tile>{
+                {0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {0, 3}, {2, 3}}));
 }
 
 /// `threads` of a group, one after another: those of several rows take Config::unroll packs at a time.
@@ -167,7 +177,8 @@ void expect_packs_inside(i64 rows, i64 columns, i64 threads) {
   FakeEngine engine;
   std::vector<int> seen(static_cast<std::size_t>(rows * columns));
   const TileOrigin origin = {8, 8};
-  const auto count = [&](const auto& index) {
+  const auto count = [&](const auto& packs) {
+    const auto index = packs.index(columns, origin);
     for (int pack = 0; pack < index.count; ++pack) {
       for (int lane = 0; lane < width; ++lane) ++seen.at(static_cast<std::size_t>(index[pack] + lane));
     }

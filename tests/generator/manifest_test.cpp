@@ -230,8 +230,7 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
   using iris::MatrixMap;
   EXPECT_EQ(std::get<iris::LaunchStep>(gathered.schedules[0].steps[0].action).maps,
             (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64},
-                                    {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64},
-                                    {"workspace", Dtype::bf16, {"m"}, {"k"}, 128, 64}}));
+                                    {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
   EXPECT_EQ(to_json(iris::parse_manifest(to_json(gathered))), to_json(gathered));
   // A part's maps are of the whole's buffers.
   const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");

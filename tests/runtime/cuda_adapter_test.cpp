@@ -97,29 +97,21 @@ TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
   EXPECT_EQ(fake_->device_of_last_launch, 1);
 }
 
-TEST_F(CudaAdapter, TensorMapIsOfColumnsRowsAndMatrices) {
+TEST_F(CudaAdapter, TensorMapIsOfColumnsAndRows) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   Device& device = *group.devices[0];
   device.bind();
   alignas(16) const char data[16] = {};
-  const device::TensorMap map = device.tensor_map({.data = data,
-                                                   .element_bytes = 2,
-                                                   .rows = 100,
-                                                   .columns = 72,
-                                                   .count = 2,
-                                                   .bytes_between = 16384,
-                                                   .box_rows = 128,
-                                                   .box_columns = 64});
+  const device::TensorMap map = device.tensor_map(
+      {.data = data, .element_bytes = 2, .rows = 100, .columns = 72, .box_rows = 128, .box_columns = 64});
   EXPECT_EQ(map.words[15], 0x7777777777777777U);
   const TensorMapCall& call = fake_->tensor_map;
   EXPECT_EQ(call.data, data);
-  EXPECT_EQ(call.rank, 3);
-  EXPECT_TRUE(std::ranges::equal(call.lengths, std::array{72, 100, 2}));
-  EXPECT_TRUE(std::ranges::equal(call.strides, std::array{144, 16384}));
-  EXPECT_TRUE(std::ranges::equal(call.box, std::array{64, 128, 1}));
-  EXPECT_TRUE(std::ranges::equal(call.steps, std::array{1, 1, 1}));
-  device.tensor_map({.data = data, .element_bytes = 2, .rows = 100, .columns = 72, .box_rows = 1, .box_columns = 1});
-  EXPECT_TRUE(std::ranges::equal(call.strides, std::array{144, 14400})) << "a single matrix ends with its rows";
+  EXPECT_EQ(call.rank, 2);
+  EXPECT_TRUE(std::ranges::equal(call.lengths, std::array{72, 100}));
+  EXPECT_EQ(call.strides[0], 144U);
+  EXPECT_TRUE(std::ranges::equal(call.box, std::array{64, 128}));
+  EXPECT_TRUE(std::ranges::equal(call.steps, std::array{1, 1}));
 }
 
 TEST_F(CudaAdapter, TensorMapThatCannotBeIsASentence) {

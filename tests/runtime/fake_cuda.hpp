@@ -4,8 +4,8 @@
 struct TensorMapCall {
   int type, rank, interleave, swizzle, out_of_bounds;
   const void* data;
-  unsigned long long lengths[3], strides[2];
-  unsigned box[3], steps[3];
+  unsigned long long lengths[2], strides[1];
+  unsigned box[2], steps[2];
 };
 
 /// A libcuda for tests: two devices of host memory. Like the driver, it refuses calls of a thread that has no current

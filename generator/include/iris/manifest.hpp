@@ -56,7 +56,7 @@ struct KernelEntry {
 
 /// A matrix without gaps that a kernel reads by tensor copies. Each launch passes it as a device::TensorMap.
 struct MatrixMap {
-  std::string buffer = {};  ///< an argument or intermediate of the operation, or workspace_name
+  std::string buffer = {};  ///< an argument or intermediate of the operation
   Dtype dtype = Dtype::f32;
   Dimension rows = {};
   Dimension columns = {};
@@ -66,8 +66,6 @@ struct MatrixMap {
 };
 /// Most maps that a kernel takes.
 inline constexpr std::size_t max_maps = 4;
-/// In the place of a buffer's name: both ping-pong buffers of the kernel's workspace.
-inline constexpr std::string_view workspace_name = "workspace";
 
 /// Launches kernel number `kernel` of the operation.
 struct LaunchStep {

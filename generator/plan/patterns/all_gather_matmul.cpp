@@ -22,7 +22,7 @@ Products products(const Problem& problem) {
           .columns = {"n"},
           .count = problem.world,
           .a_rows = rows,
-          .gathered_rows = Dimension{"m"},
+          .gathers_rows = true,
           .moves_by_blocks = true,
           .sent_bytes = problem.is_static() ? (problem.world - 1) * shard_bytes(problem) : 0,
           .parts = problem.world - 1};
@@ -30,14 +30,13 @@ Products products(const Problem& problem) {
 
 Draft plan_workgroup_specialized(const Request& request) {
   const Problem& problem = request.problem;
-  const std::int64_t world = problem.world;
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
-  const int vector = choose_tiles(request, kernel, products(problem));
+  choose_tiles(request, kernel, products(problem));
   choose_roles(request, kernel, products(problem), "push rows to the peers");
-  choose_unroll(request, kernel, 2);
+  choose_unroll(request, kernel, 1);
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, kernel.number("comm_blocks") * world);
-  kernel.workspace = workspace_of(problem, problem.world, {{"m", 1, world}, {"k"}}, problem.dtype, vector);
+  add_flags(kernel, kernel.number("comm_blocks") * problem.world);
+  kernel.workspace = slots_of_rows(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), false);
 }

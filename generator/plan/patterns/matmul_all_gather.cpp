@@ -42,7 +42,7 @@ Draft plan_workgroup_specialized(const Request& request) {
   add_number(kernel, "column_shards", part[1].divisor, "", reason);
   choose_tiles(request, kernel, products(problem));
   choose_roles(request, kernel, products(problem), "push tiles to the peers");
-  choose_unroll(request, kernel, 1);
+  choose_unroll(request, kernel, 2);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, kernel.number("blocks") - kernel.number("comm_blocks"));
   kernel.arguments = place(arguments(problem), 16, {"output"});

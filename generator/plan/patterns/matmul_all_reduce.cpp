@@ -11,25 +11,6 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
-/// A slot for each rank, of the longest shard of rows: whole tiles, one row of tiles more than others.
-iris::ByteSize slots(const Problem& problem, std::int64_t tile_m) {
-  const std::int64_t world = problem.world;
-  const int results_of_access = static_cast<int>(16 / iris::bytes_of(problem.result));
-  if (const auto m = static_length(problem, {"m"})) {
-    const std::int64_t tile_rows = (*m + tile_m - 1) / tile_m;
-    Problem padded = problem;
-    padded.extents = {{"m", {.value = (tile_rows + world - 1) / world * tile_m}}, {"n", problem.extent("n")}};
-    return workspace_of(padded, problem.world, {{"m"}, {"n"}}, problem.result, results_of_access);
-  }
-  iris::ByteSize bytes =
-      workspace_of(problem, problem.world, {{"m", 1, world}, {"n"}}, problem.result, results_of_access);
-  Problem rows = problem;
-  rows.extents = {{"m", {.value = 2 * tile_m}}, {"n", problem.extent("n")}};
-  const iris::ByteSize more = workspace_of(rows, problem.world, {{"m"}, {"n"}}, problem.result, results_of_access);
-  bytes.terms.insert(bytes.terms.end(), more.terms.begin(), more.terms.end());
-  return bytes;
-}
-
 Products products(const Problem& problem, bool moves_by_blocks) {
   return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .moves_by_blocks = moves_by_blocks, .parts = problem.world};
 }
@@ -40,7 +21,7 @@ Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks
   choose_summing(request, kernel);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
-  kernel.workspace = slots(problem, kernel.number("tile_m"));
+  kernel.workspace = slots_of_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {"output"});
   return draft_of(std::move(kernel), false);
 }

@@ -24,12 +24,10 @@ Products products(const Problem& problem, bool moves_by_blocks) {
 /// What both kernels have: `blocks` of them multiply.
 Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  const int results_of_access = static_cast<int>(16 / iris::bytes_of(problem.result));
   choose_summing(request, kernel);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
-  kernel.workspace =
-      workspace_of(problem, problem.world, {{"m", 1, problem.world}, {"n"}}, problem.result, results_of_access);
+  kernel.workspace = slots_of_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), false);
 }

@@ -42,15 +42,13 @@ struct ArgumentBytes {
   const void* data;
   std::size_t size;
 };
-/// Equal matrices without gaps, for Device::tensor_map: the data is aligned to 16 bytes, and so is each row.
+/// A matrix without gaps, for Device::tensor_map: the data is aligned to 16 bytes, and so is each row.
 struct MatrixLayout {
   const void* data;
   std::int64_t element_bytes;
   std::int64_t rows;
   std::int64_t columns;
-  std::int64_t count = 1;
-  std::int64_t bytes_between = 0;  ///< from the first element of one matrix to that of the next
-  int box_rows = 1;                ///< of one copy
+  int box_rows = 1;  ///< of one copy
   int box_columns = 1;
 };
 /// Most arguments that a launch may have.

@@ -18,7 +18,7 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 32;
-  static constexpr i32 tile_band = 3;  // tiles from top to bottom
+  static constexpr i32 tile_band = 2;  // tiles from top to bottom
   static constexpr i32 vector = 8;     // elements in one access
   static constexpr i32 blocks = 80;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
@@ -40,19 +40,21 @@ struct Shape {
   i64 k;
 
   __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
-  __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
+  __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
   __device__ TilesOfParts<Config> sequence() const { return {rows(0).end, n, Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
-  __device__ bool has(i64 tile, i32 rank) const {
+  __device__ bool has(i64 tile, i32 rank) const { return rows_of(tile, rank) > 0; }
+  __device__ i64 rows_of(i64 tile, i32 rank) const {
     const Range shard = rows(rank);
-    return origin(tile).row < shard.end - shard.begin;
+    const i64 left = shard.end - shard.begin - origin(tile).row;
+    return left < Config::tile_m ? left : Config::tile_m;
   }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// A tile for each of the other ranks and one of its own, in turn, so that the links are busy all the time. Each tile
 // goes to this rank's slot at its destination. The sequence goes round the blocks.
 struct Tiles : TileSequence {
   const Launch<Config>& launch;
@@ -80,11 +82,9 @@ struct Tiles : TileSequence {
     const Range shard = shape.rows(tile.destination);
     return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.index)};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    const Range shard = shape.rows(tile.destination);
-    Config::Result* const slot = slots + launch.context.rank * shape.slot();
-    return {dense(on_rank(launch.context, slot, tile.destination), shard.end - shard.begin, shape.n),
-            shape.origin(tile.index)};
+  __device__ TileImage<Config::Result> place(const Tile& tile) const {
+    Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
+    return {on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -112,16 +112,19 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
   Config::Result* const result = output + shard.begin * shape.n;
   const Config::Result* sources[Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
-  for_each_pack_of_tile<Config, width>(block_threads<Config>(), dense(result, shard.end - shard.begin, shape.n),
-                                       shape.origin(tile), [&](const auto& index) {
-                                         const auto sums = load_and_reduce<Config, Sum>(sources, index);
+  for (i32 rank = 0; rank < Config::world; ++rank) {
+    sources[rank] = slots + rank * shape.slot() + tile * image_elements<Config>;
+  }
+  const auto rows = dense(result, shard.end - shard.begin, shape.n);
+  const TileOrigin origin = shape.origin(tile);
+  for_each_pack_of_tile<Config, width>(block_threads<Config>(), rows, origin, [&](const auto& packs) {
+    const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+    const auto index = packs.index(shape.n, origin);
 #pragma unroll
-                                         for (i32 offset = 0; offset < Config::world; ++offset) {
-                                           store(on_rank(context, result, peer_at<Config::world>(context, offset)),
-                                                 index, sums);
-                                         }
-                                       });
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      store(on_rank(context, result, peer_at<Config::world>(context, offset)), index, sums);
+    }
+  });
 }
 
 // A tile has come from every rank, so every rank has started this launch: its output may be written. The closing

@@ -15,64 +15,53 @@ struct Config {
   using MainLoop = WarpgroupMma;
   static constexpr i32 threads = 384;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 128;
+  static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 5;  // tiles from top to bottom
+  static constexpr i32 tile_band = 2;  // tiles from top to bottom
   static constexpr i32 stages = 6;     // slices of both operands on their way
   static constexpr i32 vector = 8;     // elements in one access
-  static constexpr i32 blocks = 48;
+  static constexpr i32 blocks = 80;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
   static constexpr i32 min_blocks_per_sm = 1;
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 unroll = 16;  // accesses in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
 };
 
-// Each rank has `rows` rows of A and all of B. Rows travel in chunks of tile_m, of which each communication block sends
-// its part; its flag on every rank shows how many chunks it has delivered there.
+// Each rank has `rows` rows of A and all of B. Rows travel in chunks of tile_m, and those in slices, of which each
+// communication block sends its part; its flag on every rank shows how many slices it has delivered there.
 struct Shape {
   i64 rows;
   i64 n;
   i64 k;
 
-  __device__ i64 slot() const { return round_up(rows * k, Config::vector); }  // elements of a rank's rows when gathered
-  __device__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }  // of one rank's rows
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
-  __device__ Range part(i64 chunk, i64 block) const {
-    const Range elements = chunk_of({0, rows * k}, chunk, Config::tile_m * k);
-    const Range part = shard_of(elements.end - elements.begin, Config::comm_blocks, block, Config::vector);
-    return {elements.begin + part.begin, elements.begin + part.end};
-  }
 };
 
-// Pushes this rank's rows into its slot on every other rank. The closing barrier makes sure that every rank has started
-// this launch, and thus left the one before, before the next one refills the other ping-pong buffer.
-__device__ __forceinline__ void push_rows(Launch<Config>& launch, const Shape& shape, const Config::Element* a,
-                                          Config::Element* gathered) {
+// The closing barrier makes sure that every rank has started this launch, and thus left the one before, before the next
+// one refills the other ping-pong buffer.
+__device__ __forceinline__ void push(Launch<Config>& launch, const Shape& shape, const Operand<Config>& own,
+                                     const Gathered<Config>& gathered) {
   const Context& context = launch.context;
-  Config::Element* const slot = gathered + context.rank * shape.slot();
-  for (i64 chunk = 0; chunk < shape.chunks(); ++chunk) {
-    const Range part = shape.part(chunk, block_index());
-    for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), part, [&](const auto& index) {
-      const auto values = load(a, index);
-#pragma unroll
-      for (i32 offset = 1; offset < Config::world; ++offset) {
-        store(on_rank(context, slot, peer_at<Config::world>(context, offset)), index, values);
-      }
-    });
-    block_signal_release_all(launch, shape.flag(block_index(), context.rank), static_cast<u32>(chunk));
-  }
+  const i64 flag = shape.flag(block_index(), context.rank);
+  push_rows<Config>(context, own, gathered, block_index(), Config::comm_blocks, [&](i64 step, ThreadGroup group) {
+    for (i64 offset = 1 + group.index; offset < Config::world; offset += group.size) {
+      signal_release(launch, flag, static_cast<u32>(step), peer_at<Config::world>(context, static_cast<i32>(offset)));
+    }
+  });
   same_block_barrier(launch, Wait::exit);
 }
 
 // This rank's own rows first, then those of the others as they arrive from everywhere at once.
 struct Tiles : TileSequence {
+  static constexpr i32 slices = gathered_slices<Config>;
+
   const Launch<Config>& launch;
   Shape shape;
   Operand<Config> own;
-  Operand<Config> gathered;
+  Gathered<Config> gathered;
   Operand<Config> b;
   Config::Result* output;
 
@@ -92,18 +81,16 @@ struct Tiles : TileSequence {
     const auto [part, index] = arriving().at(number - tiles);
     return {false, peer_at<Config::world>(launch.context, part + 1), tile_at<Config>(index, shape.rows, shape.n)};
   }
-  __device__ bool wait(const Tile& tile, ThreadGroup group) const {
-    const u32 chunk = static_cast<u32>(tile.origin.row / Config::tile_m);
+  __device__ bool wait(const Tile& tile, i32 slice, ThreadGroup group) const {
+    const u32 step = static_cast<u32>(tile.origin.row / Config::tile_m * gathered_slices<Config> + slice);
     bool arrived = true;
     for (i64 block = group.index; block < Config::comm_blocks && !tile.own; block += group.size) {
-      arrived = wait_acquire(launch, shape.flag(block, tile.source), chunk, tile.source, Wait::step) && arrived;
+      arrived = wait_acquire(launch, shape.flag(block, tile.source), step, tile.source, Wait::step) && arrived;
     }
     return arrived;
   }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
-    Operand<Config> rows = gathered.slot(tile.source, shape.slot());
-    if (tile.own) rows = own;
-    return {rows, b, tile.origin};
+    return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
   }
   __device__ TilePlace<Config::Result> place(const Tile& tile) const {
     return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
@@ -115,13 +102,14 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
-  Config::Element* const gathered = launch.workspace<Config::Element>();
+  const Operand<Config> own = operand<Config>(maps.a, dense(a, shape.rows, k));
+  const Gathered<Config> gathered = {launch.workspace<Config::Element>(), shape.rows, k};
   if (block_index() < Config::comm_blocks) {
-    push_rows(launch, shape, a, gathered);
+    push(launch, shape, own, gathered);
   } else {
     Tiles tiles(launch, shape);
-    tiles.own = operand<Config>(maps.a, dense(a, shape.rows, k));
-    tiles.gathered = operand<Config>(maps.workspace, launch, dense<const Config::Element>(gathered, shape.rows, k));
+    tiles.own = own;
+    tiles.gathered = gathered;
     tiles.b = operand<Config>(maps.b, dense(b, k, n));
     tiles.output = output;
     multiply_tiles<Config>(tiles, block_index() - Config::comm_blocks, Config::blocks - Config::comm_blocks);
@@ -131,10 +119,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     layer_workgroup_specialized_bf16_w8_m1024_n512_k4096(Context context, const bf16* a, const bf16* b, bf16* output,
                                                          const __grid_constant__ TensorMap a_map,
-                                                         const __grid_constant__ TensorMap b_map,
-                                                         const __grid_constant__ TensorMap workspace_map) {
-  kernel(context, a, b, output, {.a = &a_map, .b = &b_map, .workspace = &workspace_map}, /*m=*/1024, /*n=*/512,
-         /*k=*/4096);
+                                                         const __grid_constant__ TensorMap b_map) {
+  kernel(context, a, b, output, {.a = &a_map, .b = &b_map}, /*m=*/1024, /*n=*/512, /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::layer_workgroup_specialized_bf16_w8_m1024_n512_k4096

@@ -18,7 +18,7 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 256;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 2;  // tiles from top to bottom
+  static constexpr i32 tile_band = 4;  // tiles from top to bottom
   static constexpr i32 stages = 3;     // slices of both operands on their way
   static constexpr i32 vector = 8;     // elements in one access
   static constexpr i32 blocks = 132;
@@ -36,15 +36,22 @@ struct Shape {
   i64 n;
   i64 k;
 
-  __device__ i64 slot() const { return round_up(rows * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
+  __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
-  __device__ TilesOfParts<Config> sequence() const { return {rows, n, Config::world}; }
+  // That part is so late that the last turn of all blocks is its own: what the others make of it arrives meanwhile.
+  __device__ TilesOfParts<Config> sequence() const {
+    return {rows, n, Config::world, Config::blocks, divide_up(Config::blocks, Config::world)};
+  }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
+  __device__ i64 rows_of(i64 tile) const {
+    const i64 left = rows - origin(tile).row;
+    return left < Config::tile_m ? left : Config::tile_m;
+  }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// A tile for each of the other ranks and one of its own, in turn, so that the links are busy all the time. Each tile
 // goes to this rank's slot at its destination; whoever has made one of his own sums what all have made of it. That
 // waits only for tiles that stand before it in the sequence of every rank, so somebody can always go on.
 struct Tiles : TileSequence {
@@ -72,9 +79,9 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {a.rows(tile.destination * shape.rows, shape.rows), b, shape.origin(tile.index)};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    Config::Result* const slot = slots + launch.context.rank * shape.slot();
-    return {dense(on_rank(launch.context, slot, tile.destination), shape.rows, shape.n), shape.origin(tile.index)};
+  __device__ TileImage<Config::Result> place(const Tile& tile) const {
+    Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
+    return {on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -106,10 +113,13 @@ struct Tiles : TileSequence {
   __device__ void sum(const Tile& tile, ThreadGroup group) const {
     const Config::Result* sources[Config::world];
 #pragma unroll
-    for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
-    const auto result = dense(output, shape.rows, shape.n);
-    for_each_pack_of_tile<Config, width>(group, result, shape.origin(tile.index), [&](const auto& index) {
-      store(output, index, load_and_reduce<Config, Sum>(sources, index));
+    for (i32 rank = 0; rank < Config::world; ++rank) {
+      sources[rank] = slots + rank * shape.slot() + tile.index * image_elements<Config>;
+    }
+    const TileOrigin origin = shape.origin(tile.index);
+    for_each_pack_of_tile<Config, width>(group, dense(output, shape.rows, shape.n), origin, [&](const auto& packs) {
+      const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+      store(output, packs.index(shape.n, origin), sums);
     });
   }
 };

@@ -18,8 +18,8 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 32;
-  static constexpr i32 tile_band = 16;  // tiles from top to bottom
-  static constexpr i32 vector = 8;      // elements in one access
+  static constexpr i32 tile_band = 5;  // tiles from top to bottom
+  static constexpr i32 vector = 8;     // elements in one access
   static constexpr i32 blocks = 6;
   static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 1;  // accesses in flight
@@ -37,19 +37,25 @@ struct Shape {
   i64 k;
 
   __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
-  __device__ i64 slot() const { return round_up(rows(0).end * n, 16 / sizeof(Config::Result)); }
   __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
+  __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
-  __device__ TilesOfParts<Config> sequence() const { return {rows(0).end, n, Config::world}; }
+  // That part is late: what the others make of it arrives meanwhile. Not too late: its sums are yet to go to all.
+  __device__ TilesOfParts<Config> sequence() const {
+    constexpr i64 turn = divide_up(Config::blocks, Config::world);
+    return {rows(0).end, n, Config::world, turn, turn};
+  }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
-  __device__ bool has(i64 tile, i32 rank) const {
+  __device__ bool has(i64 tile, i32 rank) const { return rows_of(tile, rank) > 0; }
+  __device__ i64 rows_of(i64 tile, i32 rank) const {
     const Range shard = rows(rank);
-    return origin(tile).row < shard.end - shard.begin;
+    const i64 left = shard.end - shard.begin - origin(tile).row;
+    return left < Config::tile_m ? left : Config::tile_m;
   }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// A band of the next rank's rows, the same band of the rank after that, its own last, then the next band. Each tile
+// A tile for each of the other ranks and one of its own, in turn, so that the links are busy all the time. Each tile
 // goes to this rank's slot at its destination; whoever has made one of his own sums what all have made of it, for all.
 // That waits only for tiles that stand before it in the sequence of every rank, so somebody can always go on.
 struct Tiles : TileSequence {
@@ -79,11 +85,9 @@ struct Tiles : TileSequence {
     const Range shard = shape.rows(tile.destination);
     return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.index)};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    const Range shard = shape.rows(tile.destination);
-    Config::Result* const slot = slots + launch.context.rank * shape.slot();
-    return {dense(on_rank(launch.context, slot, tile.destination), shard.end - shard.begin, shape.n),
-            shape.origin(tile.index)};
+  __device__ TileImage<Config::Result> place(const Tile& tile) const {
+    Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
+    return {on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -117,10 +121,14 @@ struct Tiles : TileSequence {
     Config::Result* const result = output + shard.begin * shape.n;
     const Config::Result* sources[Config::world];
 #pragma unroll
-    for (i32 rank = 0; rank < Config::world; ++rank) sources[rank] = slots + rank * shape.slot();
+    for (i32 rank = 0; rank < Config::world; ++rank) {
+      sources[rank] = slots + rank * shape.slot() + tile.index * image_elements<Config>;
+    }
     const auto rows = dense(result, shard.end - shard.begin, shape.n);
-    for_each_pack_of_tile<Config, width>(group, rows, shape.origin(tile.index), [&](const auto& index) {
-      const auto sums = load_and_reduce<Config, Sum>(sources, index);
+    const TileOrigin origin = shape.origin(tile.index);
+    for_each_pack_of_tile<Config, width>(group, rows, origin, [&](const auto& packs) {
+      const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+      const auto index = packs.index(shape.n, origin);
 #pragma unroll
       for (i32 offset = 0; offset < Config::world; ++offset) {
         store(on_rank(launch.context, result, peer_at<Config::world>(launch.context, offset)), index, sums);

@@ -15,12 +15,10 @@ using Operand = typename Config::MainLoop::template Operand<Config>;
 template <typename Config>
 using OperandMap = typename Config::MainLoop::Map;
 
-/// The maps of a kernel's operands; `workspace` is of the workspace as a matrix, in both ping-pong buffers.
 template <typename Config>
 struct OperandMaps {
   OperandMap<Config> a = {};
   OperandMap<Config> b = {};
-  OperandMap<Config> workspace = {};
 };
 
 /// The matrix that `map` was made of.
@@ -29,12 +27,27 @@ __device__ __forceinline__ Operand<Config> operand(OperandMap<Config> map,
                                                    const Matrix<const typename Config::Element>& matrix) {
   return Config::MainLoop::template operand<Config>(map, matrix);
 }
-/// The one in this launch's buffer of the workspace, of which both are in `map`.
+/// Rows of A of every rank, k elements each, in the workspace: a slot for each rank, in the layout in which the main
+/// loop reads them. They come in chunks of tile_m rows, and each chunk in slices along k.
 template <typename Config>
-__device__ __forceinline__ Operand<Config> operand(OperandMap<Config> map, const Launch<Config>& launch,
-                                                   const Matrix<const typename Config::Element>& matrix) {
-  return Config::MainLoop::template operand<Config>(map, launch, matrix);
+using Gathered = typename Config::MainLoop::template Gathered<Config>;
+template <typename Config>
+inline constexpr i32 gathered_slices = Config::MainLoop::gathered_slices;
+
+/// Block number `block` of `blocks` sends its part of this rank's rows into this rank's slot on every other rank, one
+/// slice of a chunk after another. When a slice has come, each thread of a group calls tell(step, group): its release
+/// publishes the block's part of that slice and of all before it. Some slices may be told of together.
+template <typename Config, typename Tell>
+__device__ __forceinline__ void push_rows(const Context& context, const Operand<Config>& own,
+                                          const Gathered<Config>& gathered, i64 block, i64 blocks, const Tell& tell) {
+  Config::MainLoop::template push<Config>(context, own, gathered, block, blocks, tell);
 }
+
+/// Elements of a TileImage, and from a row of it to the next.
+template <typename Config>
+inline constexpr i64 image_stride = Config::MainLoop::template image_stride<Config>;
+template <typename Config>
+inline constexpr i64 image_elements = Config::tile_m * image_stride<Config>;
 
 /// The block multiplies tiles number `first`, `first` + `stride`, … of a TileSequence. False on every thread, with the
 /// fault recorded, if one of its waits ran out of time: the kernel returns. Once in a kernel.

@@ -50,13 +50,17 @@ __device__ __forceinline__ TileOrigin tile_at(i64 index, i64 rows, i64 columns) 
   return {(band * Config::tile_band + within % height) * Config::tile_m, within / height * Config::tile_n};
 }
 
-/// The tiles of several matrices of rows × columns as one sequence: a band of the first, the same band of the second,
-/// and so on, then the next band of all. What comes from or goes to several ranks is so taken from all of them in turn.
+/// The tiles of several matrices of rows × columns as one sequence: the first tile of each, then the second of each,
+/// and so on; those of the last matrix come `lag` tiles later. What comes from or goes to several ranks is so taken
+/// from all of them at once, and what waits for the others' part stands behind it. After every `turn` tiles of each,
+/// another matrix is the first, so that blocks that take every so many tiles do not always take the same one's.
 template <typename Config>
 struct TilesOfParts {
   i64 rows;
   i64 columns;
   i32 parts;
+  i64 lag = 0;   // at least 1 if there are turns: else nothing would stand behind what it waits for
+  i64 turn = 0;  // 0: none
 
   struct Tile {
     i32 part;
@@ -64,22 +68,25 @@ struct TilesOfParts {
   };
 
   __device__ __forceinline__ i64 tiles() const { return tiles_of<Config>(rows, columns); }  // of one part
-  __device__ __forceinline__ i64 band_tiles() const { return Config::tile_band * divide_up(columns, Config::tile_n); }
-  __device__ __forceinline__ i64 tiles_of_band(i64 band) const {
-    const i64 left = tiles() - band * band_tiles();
-    return left < band_tiles() ? left : band_tiles();
+  __device__ __forceinline__ i64 late() const { return lag < tiles() ? lag : tiles(); }
+  __device__ __forceinline__ i64 ahead() const { return late() * (parts - 1); }  // numbers before the last part begins
+  __device__ __forceinline__ i32 first_part(i64 index) const {
+    return turn == 0 ? 0 : static_cast<i32>(index / turn % parts);
   }
 
   __device__ __forceinline__ Tile at(i64 number) const {
-    const i64 band = number / (band_tiles() * parts);
-    const i64 within = number - band * band_tiles() * parts;
-    const i64 height = tiles_of_band(band);
-    const i64 part = within / height;
-    return {static_cast<i32>(part), band * band_tiles() + within - part * height};
+    if (number < ahead()) return {static_cast<i32>(number % (parts - 1)), number / (parts - 1)};
+    const i64 index = (number - ahead()) / parts;                                       // of the last part
+    if (index + late() >= tiles()) return {parts - 1, number - tiles() * (parts - 1)};  // which alone is left
+    const i32 part = static_cast<i32>((number - ahead() + first_part(index)) % parts);
+    return {part, part + 1 < parts ? index + late() : index};
   }
   __device__ __forceinline__ i64 number(const Tile& tile) const {
-    const i64 band = tile.index / band_tiles();
-    return band * band_tiles() * (parts - 1) + tile.part * tiles_of_band(band) + tile.index;
+    const bool last = tile.part + 1 == parts;
+    if (!last && tile.index < late()) return tile.index * (parts - 1) + tile.part;
+    if (last && tile.index + late() >= tiles()) return tiles() * tile.part + tile.index;
+    const i64 index = last ? tile.index : tile.index - late();
+    return ahead() + index * parts + (tile.part + parts - first_part(index)) % parts;
   }
 };
 
@@ -124,9 +131,26 @@ __device__ __forceinline__ void load_tile_to_shared(const Matrix<const T>& matri
   }
 }
 
-/// Calls body(PackIndex), counted from matrix.data, for the packs of `width` elements of the tile at `origin` that lie
-/// inside the matrix, distributed to the group's threads; Config::unroll packs together where that many are left. The
-/// matrix takes_packs() of `width`.
+/// `count` packs of `width` elements of a tile, `step` rows apart.
+template <int width, int count>
+struct PacksOfTile {
+  int row;
+  int column;
+  int step;
+
+  /// Where they lie, counted from the tile's first element, if the tile's rows are `stride` elements apart.
+  __device__ __forceinline__ PackIndex<width, count> index(i64 stride) const {
+    return {row * stride + column, step * stride};
+  }
+  /// Where they lie, counted from the data of a matrix that has the tile at `origin`.
+  __device__ __forceinline__ PackIndex<width, count> index(i64 stride, const TileOrigin& origin) const {
+    return {(origin.row + row) * stride + origin.column + column, step * stride};
+  }
+};
+
+/// Calls body(PacksOfTile) for the packs of `width` elements of the tile at `origin` that lie inside the matrix,
+/// distributed to the group's threads; Config::unroll packs together where that many are left. `width` divides tile_n
+/// and the matrix's columns.
 template <typename Config, int width, typename T, typename Body>
 __device__ __forceinline__ void for_each_pack_of_tile(ThreadGroup group, const Matrix<T>& matrix,
                                                       const TileOrigin& origin, const Body& body) {
@@ -136,18 +160,17 @@ __device__ __forceinline__ void for_each_pack_of_tile(ThreadGroup group, const M
   const int step = threads / per_row;  // rows from one pack of a thread to its next
   const i64 rows_left = matrix.rows - origin.row;
   const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
-  const auto pack_at = [&](int row, int column) { return (origin.row + row) * matrix.stride + origin.column + column; };
   int pack = static_cast<int>(group.index);
   if (unroll > 1 && threads % per_row == 0) {
     for (; pack / per_row + (unroll - 1) * step < rows; pack += unroll * threads) {
       const int column = pack % per_row * width;
       if (origin.column + column >= matrix.columns) continue;
-      body(PackIndex<width, unroll>{pack_at(pack / per_row, column), step * matrix.stride});
+      body(PacksOfTile<width, unroll>{pack / per_row, column, step});
     }
   }
   for (; pack / per_row < rows; pack += threads) {
     const int column = pack % per_row * width;
-    if (origin.column + column < matrix.columns) body(PackIndex<width, 1>{pack_at(pack / per_row, column), 0});
+    if (origin.column + column < matrix.columns) body(PacksOfTile<width, 1>{pack / per_row, column, 0});
   }
 }
 

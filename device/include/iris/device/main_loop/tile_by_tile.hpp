@@ -25,20 +25,63 @@ struct TileByTile {
     __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
       return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}};
     }
-    /// Number `index` of several such matrices that lie `elements` apart.
-    __device__ __forceinline__ Operand slot(i64 index, i64 elements) const {
-      return {{matrix.data + index * elements, matrix.rows, matrix.columns, matrix.stride}};
-    }
   };
 
   template <typename Config>
   __device__ __forceinline__ static Operand<Config> operand(Map, const Matrix<const typename Config::Element>& matrix) {
     return {matrix};
   }
+  /// Row by row, as a matrix lies in memory; a chunk in one piece.
+  static constexpr i32 gathered_slices = 1;
+
   template <typename Config>
-  __device__ __forceinline__ static Operand<Config> operand(Map, const Launch<Config>&,
-                                                            const Matrix<const typename Config::Element>& matrix) {
-    return {matrix};
+  struct Gathered {
+    using Element = typename Config::Element;
+    Element* data;
+    i64 rows;
+    i64 k;
+
+    __device__ __forceinline__ i64 slot() const { return round_up(rows * k, Config::vector); }
+    __device__ __forceinline__ Operand<Config> of(i32 rank) const {
+      return {dense<const Element>(data + rank * slot(), rows, k)};
+    }
+  };
+
+  /// Each block sends its part of every chunk.
+  template <typename Config, typename Tell>
+  __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
+                                              const Gathered<Config>& gathered, i64 block, i64 blocks,
+                                              const Tell& tell) {
+    auto* const slot = gathered.data + context.rank * gathered.slot();
+    const i64 chunk_elements = Config::tile_m * gathered.k;
+    const i64 chunks = divide_up(gathered.rows, Config::tile_m);
+    for (i64 number = 0; number < chunks; ++number) {
+      const Range chunk = chunk_of({0, gathered.rows * gathered.k}, number, chunk_elements);
+      const Range share = shard_of(chunk.end - chunk.begin, blocks, block, Config::vector);
+      const Range part = {chunk.begin + share.begin, chunk.begin + share.end};
+      for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), part, [&](const auto& index) {
+        const auto values = load(own.matrix.data, index);
+#pragma unroll
+        for (i32 offset = 1; offset < Config::world; ++offset) {
+          store(on_rank(context, slot, peer_at<Config::world>(context, offset)), index, values);
+        }
+      });
+      sync_block_after_stores();
+      tell(number, block_threads<Config>());
+    }
+  }
+
+  /// Elements from a row of a TileImage to the next: whole accesses.
+  template <typename Config>
+  static constexpr i64 image_stride = round_up(Config::tile_n, 16 / sizeof(typename Config::Result));
+
+  template <typename Config, typename T>
+  __device__ __forceinline__ static TilePlace<T> as_place(const TilePlace<T>& place) {
+    return place;
+  }
+  template <typename Config, typename T>
+  __device__ __forceinline__ static TilePlace<T> as_place(const TileImage<T>& image) {
+    return {{image.data, image.rows, Config::tile_n, image_stride<Config>}, {0, 0}};
   }
 
   template <typename Config, typename Tiles>
@@ -46,9 +89,12 @@ struct TileByTile {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      if (!sync_block_and(tiles.wait(tile, block_threads<Config>()))) return false;
+      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
+        if (!sync_block_and(tiles.wait(tile, slice, block_threads<Config>()))) return false;
+      }
       const auto product = tiles.product(tile);
-      Loop::template multiply<Config>(product.a.matrix, product.b.matrix, product.origin, tiles.place(tile));
+      Loop::template multiply<Config>(product.a.matrix, product.b.matrix, product.origin,
+                                      as_place<Config>(tiles.place(tile)));
       sync_block_after_stores();
       if (thread_index() == 0) tiles.tell(tile);
       if (!tiles.completes(tile)) continue;

@@ -21,37 +21,49 @@ struct TilePlace {
   TileOrigin origin;
 };
 
+/// The same for a tile that lies by itself, as the main loop holds it, so that it travels in one piece: tile_m rows,
+/// each image_stride elements after the one before. `rows` of them count. The data is aligned to 16 bytes.
+template <typename T>
+struct TileImage {
+  T* data;
+  i64 rows;
+};
+
 /// A sequence of tiles that blocks multiply. A template derives its own, with
 ///
 ///     i64 count() const                                        how many there are
 ///     Tile at(i64 number) const                                what it needs to know of one, numbered from 0
 ///     TileProduct<Operand<Config>> product(const Tile&) const  what is multiplied
-///     TilePlace<T> place(const Tile&) const                    where the result goes, rounded once to T
+///     TilePlace<T> place(const Tile&) const                    where the result goes, rounded once to T; or TileImage
 ///
 /// and what it needs of the functions below, in the place of these. Threads that do other things ask at the same time,
 /// so that no answer depends on another.
 struct TileSequence {
+  /// Along k, in which the operands of a tile come.
+  static constexpr i32 slices = 1;
+
   /// Whether the tile is there, rather than a number that is left out.
   template <typename Tile>
   __device__ __forceinline__ bool has(const Tile&) const {
     return true;
   }
-  /// Called by each thread of a group before anything of the tile's operands is read; each waits for its part. False on
-  /// any of them, with the fault recorded, if that did not come in time: the block gives up.
+  /// Called by each thread of a group before anything of a slice of the tile's operands is read, for one slice along k
+  /// after another; each thread waits for its part. False on any of them, with the fault recorded, if that did not come
+  /// in time: the block gives up.
   template <typename Tile>
-  __device__ __forceinline__ bool wait(const Tile&, ThreadGroup) const {
+  __device__ __forceinline__ bool wait(const Tile&, i32 /*slice*/, ThreadGroup) const {
     return true;
   }
   /// Called by one thread, whose release publishes the stored tile.
   template <typename Tile>
   __device__ __forceinline__ void tell(const Tile&) const {}
   /// Whether there is something to do with the tile once it is in its place. The two functions below are then called,
-  /// each by every thread of a group, with a barrier of the group before and between them.
+  /// each by every thread of a group, with a barrier of the group between them.
   template <typename Tile>
   __device__ __forceinline__ bool completes(const Tile&) const {
     return false;
   }
-  /// Waits for its part of what that needs, as wait() does.
+  /// Waits for its part of what that needs, as wait() does; for the tile itself, too, of which tell() has told.
   template <typename Tile>
   __device__ __forceinline__ bool wait_to_complete(const Tile&, ThreadGroup) const {
     return true;

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <iris/device/main_loop/tiles.hpp>
-#include <iris/device/platform/hopper.hpp>
+#include <iris/device/main_loop/wgmma_gather.hpp>
 
 /// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
 /// warpgroups, and finished tiles sent from shared memory.
 ///
-/// The first warpgroup moves data: one warp fills the stages, the others ship what has been finished. Of the other
+/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them. Of the other
 /// warpgroups each multiplies 64 rows of every tile. All walk the same tiles and meet in barriers in shared memory, so
 /// that loads, products and stores of neighbouring tiles overlap.
 ///
@@ -19,38 +18,27 @@ namespace iris::device {
 struct WarpgroupMma {
   /// A matrix as the tensor memory accelerator reads it.
   using Map = const TensorMap*;
-
   template <typename Config>
-  struct Operand {
-    Map map;
-    i64 columns;
-    i32 first_row;
-    i32 slab;  // which ping-pong buffer of the workspace; 0 of other matrices
-
-    /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
-    __device__ __forceinline__ Operand rows(i64 row, i64 /*count*/) const {
-      return {map, columns, first_row + static_cast<i32>(row), slab};
-    }
-    /// Number `index` of several such matrices that follow each other without a gap.
-    __device__ __forceinline__ Operand slot(i64 index, i64 elements) const {
-      return rows(index * elements / columns, 0);
-    }
-  };
+  using Operand = StagedOperand<Config>;
 
   template <typename Config>
   __device__ static Operand<Config> operand(Map map, const Matrix<const typename Config::Element>& matrix) {
-    return {map, matrix.columns, 0, 0};
+    return {.map = map, .columns = matrix.columns};
   }
+
+  static constexpr i32 gathered_slices = stage_slices;
   template <typename Config>
-  __device__ static Operand<Config> operand(Map map, const Launch<Config>& launch,
-                                            const Matrix<const typename Config::Element>& matrix) {
-    return {map, matrix.columns, 0, launch.buffer()};
-  }
+  using Gathered = GatheredStages<Config>;
 
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warpgroup = 64;
   static constexpr int depth_of_product = 16;  // of one instruction
-  static constexpr int row_bytes = 128;        // of an operand in shared memory, as it is swizzled
+  static constexpr int row_bytes = staged_row_bytes;
+
+  /// Of a finished tile in shared memory, and of a TileImage: 16 bytes more than a row has, which spread the rows over
+  /// the banks.
+  template <typename Config>
+  static constexpr i64 image_stride = Config::tile_n + 16 / sizeof(typename Config::Result);
 
   template <typename Config>
   struct Shared {
@@ -63,7 +51,6 @@ struct WarpgroupMma {
 
     static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
     static constexpr int stage_bytes = (Config::tile_m + Config::tile_n) * row_bytes;
-    static constexpr int padding = 16 / sizeof(Result);  // spreads the rows over the banks
 
     /// A stage of each operand: A in rows of tile_k; B in panels of 64 columns, each in rows along n.
     struct alignas(1024) Stage {
@@ -71,13 +58,19 @@ struct WarpgroupMma {
       Element b[Config::tile_n * Config::tile_k];
     };
     Stage stages[Config::stages];
-    alignas(16) Result finished[Config::tile_m][Config::tile_n + padding];
+    alignas(16) Result finished[Config::tile_m][image_stride<Config>];
     u64 full[Config::stages];   ///< the stage's copies have come
     u64 empty[Config::stages];  ///< its products are done
     u64 staged;                 ///< a finished tile is in shared memory
     u64 shipped;                ///< it has left
     i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
     u32 failed;                 ///< a wait ran out of time
+  };
+
+  template <typename Config>
+  union Memory {
+    Shared<Config> multiplying;
+    typename StagePush<Config>::Ring pushing;
   };
 
   /// A place in the ring of stages, and the parity of its turn.
@@ -96,10 +89,17 @@ struct WarpgroupMma {
 
   static constexpr i64 never = i64{1} << 62;
 
+  template <typename Config, typename Tell>
+  __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
+                                              const Gathered<Config>& gathered, i64 block, i64 blocks,
+                                              const Tell& tell) {
+    StagePush<Config>::run(shared<Memory<Config>>().pushing, context, own, gathered, block, blocks, tell);
+  }
+
   template <typename Config, typename Tiles>
   __device__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
     using Block = Shared<Config>;
-    Block& block = shared<Block>();
+    Block& block = shared<Memory<Config>>().multiplying;
     if (thread_index() == 0) {
       for (int stage = 0; stage < Config::stages; ++stage) {
         platform::init_barrier(block.full[stage], 1);
@@ -117,51 +117,71 @@ struct WarpgroupMma {
       multiply<Config>(block, tiles, first, stride);
     } else if (warp == 0) {
       load<Config>(block, tiles, first, stride);
-    } else {
+    } else if (warp == 1) {
       ship<Config>(block, tiles, first, stride);
+    } else {
+      complete<Config>(block, tiles, first, stride);
     }
     sync_block();
     return block.failed == 0;
   }
 
  private:
-  /// A warp waits for operands, and one of its threads fills the stages.
+  /// A warp waits for operands, and one of its threads fills the stages. A tile of which a later slice does not come is
+  /// loaded all the same, since there is no way out of a product: its result does not matter any more.
   template <typename Config, typename Tiles>
   __device__ static void load(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    const int lane = thread_index() % 32;
+    const ThreadGroup warp = {thread_index() % 32, 32};
     Turn<Config> turn;
+    bool arrived = true;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      const bool arrived = platform::sync_warp_and(tiles.wait(tile, ThreadGroup{lane, 32}));
-      if (lane == 0 && !arrived) {
-        block.stop = number;
-        block.failed = 1;
-        platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-        platform::arrive(block.full[turn.stage]);
+      const auto product = tiles.product(tile);
+#pragma unroll 1
+      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
+        arrived = platform::sync_warp_and(arrived && tiles.wait(tile, slice, warp));
+        if (!arrived && warp.index == 0) block.failed = 1;
+        if (!arrived && slice == 0) {
+          if (warp.index == 0) give_up(block, number, turn);
+          return;
+        }
+        const Range stages = stages_of_slice<Config>(product.a.columns, slice, Tiles::slices);
+        if (warp.index == 0) load_slice<Config>(block, product, stages, turn);
+        platform::sync_warp();  // nobody polls for the next slice while this one is loaded
       }
-      if (!arrived) return;
-      if (lane == 0) load_tile<Config>(block, tiles.product(tile), turn);
-      platform::sync_warp();  // nobody polls for the next tile while this one is loaded
     }
   }
 
+  template <typename Config>
+  __device__ static void give_up(Shared<Config>& block, i64 number, const Turn<Config>& turn) {
+    block.stop = number;
+    platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
+    platform::arrive(block.full[turn.stage]);
+  }
+
   template <typename Config, typename Product>
-  __device__ static void load_tile(Shared<Config>& block, const Product& product, Turn<Config>& turn) {
-    const i32 row = product.a.first_row + static_cast<i32>(product.origin.row);
+  __device__ static void load_slice(Shared<Config>& block, const Product& product, Range stages, Turn<Config>& turn) {
+    const auto& a = product.a;
+    const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
-    const i64 stages = divide_up(product.a.columns, Config::tile_k);
+    const i64 first_stage = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
     platform::fence_async_copies();  // after what the waits have acquired
-    for (i32 k = 0; k < stages; ++k) {
+    for (i32 k = static_cast<i32>(stages.begin); k < stages.end; ++k) {
       auto& stage = block.stages[turn.stage];
       u64& full = block.full[turn.stage];
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
       platform::arrive_and_expect(full, Shared<Config>::stage_bytes);
-      platform::copy_box(stage.a, product.a.map, k * Config::tile_k, row, product.a.slab, full);
+      if (a.map != nullptr) {
+        platform::copy_box(stage.a, a.map, k * Config::tile_k, row, full);
+      } else {
+        platform::copy_in(stage.a, a.stages + (first_stage + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
+                          full);
+      }
 #pragma unroll
       for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
         platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
-                           product.b.first_row + k * Config::tile_k, product.b.slab, full);
+                           product.b.first_row + k * Config::tile_k, full);
       }
       turn.advance();
     }
@@ -235,40 +255,58 @@ struct WarpgroupMma {
     signal_staged(block);
   }
 
-  /// Three warps send finished tiles to their places, tell, and complete what is to be completed.
+  /// A warp sends finished tiles to their places and tells.
   template <typename Config, typename Tiles>
   __device__ static void ship(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    const ThreadGroup group = {thread_index() - 32, warpgroup_threads - 32};
-    bool stopped = false;  // of the first warp: no more tiles come
-    bool going = true;
     u32 shipments = 0;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      if (group.index < 32 && !stopped) stopped = !ship_tile<Config>(block, tiles, tile, number, shipments++);
-      if (!tiles.completes(tile)) continue;
-      going = platform::sync_group_and(going && !stopped, group.size);
-      going = platform::sync_group_and(going && tiles.wait_to_complete(tile, group), group.size);
-      if (going) tiles.complete(tile, group);
+      if (!ship_tile<Config>(block, tiles, tile, number, shipments++)) return;
     }
-    if (!going) block.failed = 1;
+  }
+
+  /// Two warps complete tiles, while others are shipped.
+  template <typename Config, typename Tiles>
+  __device__ static void complete(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
+    const ThreadGroup group = {thread_index() - 64, warpgroup_threads - 64};
+    for (i64 number = first; number < tiles.count(); number += stride) {
+      const auto tile = tiles.at(number);
+      if (!tiles.has(tile) || !tiles.completes(tile)) continue;
+      const bool going = platform::atomic_load<Order::relaxed, Scope::block>(&block.failed) == 0;
+      if (!platform::sync_group_and(going && tiles.wait_to_complete(tile, group), group.size)) {
+        block.failed = 1;
+        return;
+      }
+      tiles.complete(tile, group);
+    }
   }
 
   /// By one warp; false if there is no such tile, since its wait ran out of time.
   template <typename Config, typename Tiles, typename Tile>
   __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number,
                                    u32 shipments) {
-    using Result = typename Config::Result;
     const int lane = thread_index() % 32;
-    const auto place = tiles.place(tile);
+    platform::wait_barrier(block.staged, shipments & 1);
+    if (number == block.stop) return false;
+    send(block, tiles.place(tile), lane);
+    platform::sync_warp();
+    if (lane == 0) platform::arrive(block.shipped);
+    platform::wait_copies_out();
+    platform::sync_warp();
+    if (lane == 0) tiles.tell(tile);
+    return true;
+  }
+
+  /// By one warp, until the finished tile has been read.
+  template <typename Config, typename Result>
+  __device__ static void send(const Shared<Config>& block, const TilePlace<Result>& place, int lane) {
     const Matrix<Result>& to = place.matrix;
     const i64 rows_left = to.rows - place.origin.row;
     const i64 columns_left = to.columns - place.origin.column;
     const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
     const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
     Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
-    platform::wait_barrier(block.staged, shipments & 1);
-    if (number == block.stop) return false;
     if (to.takes_packs(16 / sizeof(Result))) {
       for (int row = lane; row < rows; row += 32) {
         platform::copy_out(corner + row * to.stride, block.finished[row], columns * sizeof(Result));
@@ -280,12 +318,19 @@ struct WarpgroupMma {
         for (int i = lane; i < columns; i += 32) corner[row * to.stride + i] = block.finished[row][i];
       }
     }
-    platform::sync_warp();
-    if (lane == 0) platform::arrive(block.shipped);
-    platform::wait_copies_out();
-    platform::sync_warp();
-    if (lane == 0) tiles.tell(tile);
-    return true;
+  }
+  /// Several lanes copy, so that several copies are under way.
+  template <typename Config, typename Result>
+  __device__ static void send(const Shared<Config>& block, const TileImage<Result>& image, int lane) {
+    constexpr int rows_of_copy = 16;
+    for (int row = lane * rows_of_copy; row < image.rows; row += 32 * rows_of_copy) {
+      const i64 left = image.rows - row;
+      const i64 rows = left < rows_of_copy ? left : rows_of_copy;
+      platform::copy_out(image.data + row * image_stride<Config>, block.finished[row],
+                         static_cast<u32>(rows * sizeof(block.finished[row])));
+    }
+    platform::commit_copies_out();
+    platform::wait_copies_out_read();
   }
 };
 

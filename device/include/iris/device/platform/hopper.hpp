@@ -52,14 +52,21 @@ __device__ __forceinline__ void fence_async_copies() {
 }
 
 /// Copies a box of the matrix to shared memory; zeros where it sticks out. The barrier counts the bytes.
-__device__ __forceinline__ void copy_box(void* to, const TensorMap* map, i32 column, i32 row, i32 slab, u64& barrier) {
+__device__ __forceinline__ void copy_box(void* to, const TensorMap* map, i32 column, i32 row, u64& barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
-          "r"(shared_address(to)),
-      "l"(map), "r"(column), "r"(row), "r"(slab), "r"(shared_address(&barrier))
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          shared_address(to)),
+      "l"(map), "r"(column), "r"(row), "r"(shared_address(&barrier))
       : "memory");
 }
 
+/// Copies to shared memory; addresses and bytes are multiples of 16. The barrier counts the bytes.
+__device__ __forceinline__ void copy_in(void* to, const void* from, u32 bytes, u64& barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(&barrier))
+               : "memory");
+}
 /// Copies from shared memory to memory of any rank; addresses and bytes are multiples of 16.
 __device__ __forceinline__ void copy_out(void* to, const void* from, u32 bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
@@ -69,13 +76,15 @@ __device__ __forceinline__ void copy_out(void* to, const void* from, u32 bytes) 
 __device__ __forceinline__ void commit_copies_out() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-/// Until this thread's copies have read shared memory.
+/// Until this thread's copies have read shared memory, but for the last `pending` groups that it has committed.
+template <int pending = 0>
 __device__ __forceinline__ void wait_copies_out_read() {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 /// Until they have been written, so that a release by this thread publishes them.
+template <int pending = 0>
 __device__ __forceinline__ void wait_copies_out() {
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 // --- Warpgroups.
