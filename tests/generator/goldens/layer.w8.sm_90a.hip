@@ -15,12 +15,12 @@ struct Config {
   using MainLoop = WarpgroupMma;
   static constexpr i32 threads = 384;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 64;
+  static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 2;  // tiles from top to bottom
   static constexpr i32 stages = 6;     // slices of both operands on their way
   static constexpr i32 vector = 8;     // elements in one access
-  static constexpr i32 blocks = 80;
+  static constexpr i32 blocks = 48;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
   static constexpr i32 min_blocks_per_sm = 1;
   static constexpr i32 unroll = 16;  // accesses in flight
