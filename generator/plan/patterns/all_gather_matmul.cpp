@@ -33,7 +33,7 @@ Draft plan_workgroup_specialized(const Request& request) {
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
   choose_tiles(request, kernel, products(problem));
   choose_roles(request, kernel, products(problem), "push rows to the peers");
-  choose_unroll(request, kernel, 1);
+  if (kernel.main_loop() != MainLoop::wgmma) choose_unroll(request, kernel, 2);  // that one pushes in bulk copies
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, kernel.number("comm_blocks") * problem.world);
   kernel.workspace = slots_of_rows(problem, kernel);

@@ -23,7 +23,6 @@ struct Config {
   static constexpr i32 blocks = 48;
   static constexpr i32 comm_blocks = 16;  // that push rows to the peers
   static constexpr i32 min_blocks_per_sm = 1;
-  static constexpr i32 unroll = 16;  // accesses in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
