@@ -1,9 +1,14 @@
 #!/bin/bash
 # The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
-# program and the GPU tests in a temporary folder, then runs the matrix, both examples, the measurements and, where
-# compute-sanitizer is installed, memcheck on one kernel of each variant.
+# program and the GPU tests in a temporary folder, then runs the matrix, launches of many kernels in turn, both examples,
+# the measurements and, where compute-sanitizer is installed, memcheck on one kernel of each variant and racecheck on
+# those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     steps: tables examples matrix bench memcheck; all unless some are named
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress bench fused memcheck
+#                                    racecheck
+#
+# `fused` measures fused kernels beside their product and their links. If PEERS names a program for torchrun that
+# measures others' kernels with the argument `fused` and writes JSON to $OUTF, it runs right after, on the same GPUs.
 #
 # Logs and summary.txt go to OUT_DIR. GTEST_FILTER in the environment picks cases of the matrix. Exit status: 0 if every
 # step passed, 1 if one failed, 2 for wrong usage.
@@ -12,7 +17,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples matrix bench memcheck} "
+wanted_steps=" ${*:-tables examples matrix stress bench fused memcheck racecheck} "
 cd "$(dirname "$0")/.." || exit 2
 
 work=$(mktemp -d)
@@ -71,7 +76,7 @@ configure_and_build() {
   command -v ninja >/dev/null && generator=(-G Ninja)
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DIRISGEN_WERROR=OFF -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
-    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test hip_api_test cuda_adapter_test
+    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test gpu_stress_test hip_api_test cuda_adapter_test
 }
 
 # The Plan gives each rank a GPU. Eight ranks on fewer must share, and only so many blocks run together.
@@ -83,23 +88,59 @@ run_examples() {
       --input 'a=examples/data/activation_rank{rank}.npy' --input 'b=examples/data/weight_rank{rank}.npy'
 }
 
-memcheck() {
+# Most of the time goes into compiling, on one thread of the host.
+matrix() {
+  local shard shards=4 status=0 running=()
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard "$gpu_matrix" --gtest_brief=1 &
+    running+=($!)
+  done
+  for shard in "${running[@]}"; do wait "$shard" || status=1; done
+  return "$status"
+}
+
+# check TOOL SPEC: compute-sanitizer on each kernel.
+check() {
   local name status=0
-  for name in $(names_of "$work/spec.yaml"); do
+  for name in $(names_of "$2"); do
     echo "== $name"
-    compute-sanitizer --tool memcheck --error-exitcode 9 \
-      "$irisgen" run "$work/spec.yaml" --kernel "$name" --target "$target" || { echo "memcheck failed: $name"; status=1; }
+    compute-sanitizer --tool "$1" --error-exitcode 9 \
+      "$irisgen" run "$2" --kernel "$name" --target "$target" || { echo "$1 failed: $name"; status=1; }
   done
   return "$status"
 }
 
-export -f configure_and_build run_examples memcheck names_of
-export work
+# fused_kernels WORLD: layers of a model of 70B parameters, in parts for 8 ranks.
+fused_kernels() {
+  echo "irisgen: 1"
+  echo "defaults: {world: $1, dtype: bf16}"
+  echo "kernels:"
+  local m n k
+  for m in 1024 4096 8192 16384; do
+    for n in 7168 1280; do
+      echo "  - {name: all_gather_matmul_${m}_$n, pattern: all_gather_matmul, shape: {m: $m, n: $n, k: 8192}}"
+    done
+    for k in 3584 1024; do
+      echo "  - {name: matmul_reduce_scatter_${m}_$k, pattern: matmul_reduce_scatter, shape: {m: $m, n: 8192, k: $k}}"
+      echo "  - {name: matmul_all_reduce_${m}_$k, pattern: matmul_all_reduce, shape: {m: $m, n: 8192, k: $k}}"
+    done
+  done
+}
+
+fused() {
+  "$irisgen" bench "$work/fused.yaml" --batches 5 --target "$target" --json >"$out/fused.json" || return 1
+  [ -z "${PEERS:-}" ] || OUTF=$out torchrun --standalone --nproc-per-node "$gpus" "$PEERS" fused
+}
+
+export -f configure_and_build run_examples matrix check fused names_of
+export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
 step build 300 bash -c configure_and_build || exit 1
 export irisgen="$work/build/bin/irisgen"
+export gpu_matrix
 gpu_matrix=$(find "$work/build" -name gpu_matrix_test -type f)
+gpu_stress=$(find "$work/build" -name gpu_stress_test -type f)
 tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test \))
 
 "$irisgen" doctor >"$out/doctor.log" 2>&1
@@ -107,24 +148,30 @@ read -r gpus target < <("$irisgen" doctor --json | python3 -c '
 import json, sys
 gpus = json.load(sys.stdin)["gpus"]
 print(len(gpus), gpus[0]["target"] if gpus else "none")')
-export target
+export target gpus
 [ "${gpus:-0}" -ge 1 ] || { say "FAILED  no GPU: see doctor.log"; cat "$out/doctor.log"; exit 1; }
 say "        $gpus GPUs of target $target"
 kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$work/spec.yaml"  # small enough for memcheck
 # bench sweeps the sizes of collectives and takes matmuls at their shape.
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" >"$work/bench.yaml"
+fused_kernels "$gpus" >"$work/fused.yaml"
+# What matrix units take, in several tiles.
+kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" | grep -E '^[a-z]|matmul' >"$work/products.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
 for test in $tables; do step tables 20 "$test"; done
 step examples 40 bash -c run_examples
-step matrix 300 "$gpu_matrix" --gtest_brief=1
+step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
-step bench 80 "$irisgen" bench "$work/bench.yaml" --target "$target"
+step stress 100 "$gpu_stress" --gtest_brief=1
+step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
+step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then
-  step memcheck 120 bash -c memcheck
+  step memcheck 240 bash -c "check memcheck $work/spec.yaml && check memcheck $work/products.yaml"
+  step racecheck 120 bash -c "check racecheck $work/products.yaml"
 else
-  say "skipped memcheck: compute-sanitizer is not installed"
+  say "skipped memcheck and racecheck: compute-sanitizer is not installed"
 fi
 say "$([ $failed -eq 0 ] && echo 'all steps passed' || echo 'some steps failed') in $SECONDS s"
 exit $failed
