@@ -47,6 +47,24 @@ TEST(Patterns, AreFoundByName) {
   EXPECT_THROW(pattern_of({.pattern = "all_reduces"}), std::runtime_error);
 }
 
+TEST(Patterns, SayWhatEachRankMultiplies) {
+  const auto product = [](const std::string& pattern, const std::string& rest) {
+    const Problem problem = plan(pattern, "dtype: bf16, world: 4, shape: {m: 8, n: 12, k: 5}" + rest, "host").problem;
+    const Problem product = pattern_of(problem).product(problem);
+    EXPECT_EQ(product.pattern, "matmul");
+    EXPECT_EQ(product.dtype, Dtype::bf16);
+    EXPECT_EQ(product.accumulate, Dtype::f32);
+    return product.static_extents();
+  };
+  using iris::Extents;
+  for (const char* pattern : {"matmul", "all_gather_matmul", "matmul_reduce_scatter", "matmul_all_reduce"}) {
+    EXPECT_EQ(product(pattern, ""), (Extents{{"m", 8}, {"n", 12}, {"k", 5}})) << pattern;
+  }
+  EXPECT_EQ(product("matmul_all_gather", ""), (Extents{{"m", 2}, {"n", 12}, {"k", 5}}));
+  EXPECT_EQ(product("matmul_all_gather", ", shard: n"), (Extents{{"m", 8}, {"n", 3}, {"k", 5}}));
+  EXPECT_EQ(find_pattern("all_reduce")->product, nullptr);
+}
+
 TEST(Patterns, PlanEveryVariantDtypeAndWorldForEveryTarget) {
   for (const Pattern* pattern : patterns()) {
     for (const Variant& variant : pattern->variants) {
@@ -259,6 +277,42 @@ TEST(Workspace, HoldsTwoBuffersOfASlotForEachRank) {
   ASSERT_EQ(dynamic.terms.size(), 2u);
   EXPECT_GE(dynamic.terms[0].bytes, 2 * 3 * 12);  // each slot may be rounded up by three elements
   EXPECT_EQ(dynamic.terms[1], (iris::ByteSize::Term{2 * 3 * 10 * 4, {"n"}}));
+}
+
+TEST(Workspace, HoldsTheTilesOfEveryRankAsTheMainLoopHoldsThem) {
+  const auto slots = [](const std::string& pattern, const std::string& rest, const std::string& target) {
+    return plan(pattern, "variant: fused_sequential, world: 2, " + rest, target).kernels.at(0).workspace.terms;
+  };
+  using Terms = std::vector<iris::ByteSize::Term>;
+  // 300 of 600 rows in 3 tiles, 520 columns in 3; rows of a tile have 16 bytes between them.
+  const std::string wide = "dtype: bf16, config: {tile_n: 256}, shape: {n: 520, k: 64, m: ";
+  constexpr std::int64_t image = 128 * (256 + 8) * 2;
+  EXPECT_EQ(slots("matmul_reduce_scatter", wide + "600}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
+  EXPECT_EQ(slots("matmul_all_reduce", wide + "601}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
+  // One row of tiles, and one more for each 256 rows.
+  EXPECT_EQ(slots("matmul_all_reduce", wide + "dynamic}", "sm_90a"),
+            Terms({{2 * 2 * 3 * image, {}}, {2 * 2 * 3 * image / 256, {"m"}}}));
+  // Elsewhere rows of a tile follow each other, in whole accesses.
+  const std::string narrow = "dtype: f64, config: {tile_m: 16, tile_n: 16, tile_k: 16}, shape: {n: dynamic, k: 3, m: ";
+  constexpr std::int64_t small = 16 * 16 * 8;
+  EXPECT_EQ(slots("matmul_reduce_scatter", narrow + "66}", "host"),
+            Terms({{2 * 2 * 3 * small, {}}, {2 * 2 * 3 * small / 16, {"n"}}}));
+  EXPECT_EQ(slots("matmul_reduce_scatter", narrow + "dynamic}", "host"),
+            Terms({{2 * 2 * small, {}},
+                   {2 * 2 * small / 32, {"m"}},
+                   {2 * 2 * small / 16, {"n"}},
+                   {2 * 2 * small / (32 * 16), {"m", "n"}}}));
+}
+
+TEST(Workspace, HoldsGatheredRowsAsTheMainLoopReadsThem) {
+  const auto bytes = [](const std::string& rest, const std::string& target) {
+    const std::string variant = "variant: workgroup_specialized, world: 2, ";
+    return plan("all_gather_matmul", variant + rest, target).kernels.at(0).workspace.terms.at(0).bytes;
+  };
+  // 300 rows in 3 chunks of 128, 72 columns in 2 stages of 64.
+  EXPECT_EQ(bytes("dtype: bf16, shape: {m: 600, n: 64, k: 72}", "sm_90a"), 2 * 2 * 3 * 2 * 128 * 64 * 2);
+  // As they are, but aligned.
+  EXPECT_EQ(bytes("dtype: f32, shape: {m: 6, n: 64, k: 5}", "sm_90a"), 2 * 256);
 }
 
 TEST(Tiles, FitThreadsAndSharedMemory) {

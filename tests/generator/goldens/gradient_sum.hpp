@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_88430b96f8811a04 {
+inline namespace builds_06c3ca9e01f36ef2 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_88430b96f8811a04
+}  // namespace builds_06c3ca9e01f36ef2
 }  // namespace irisgen_kernels

@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x98e7747f
+#define IRIS_DEVICE_ABI_HPP 0xab23acc8
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 3;
+inline constexpr i32 abi_version = 4;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -82,14 +82,14 @@ struct Context {
   u64 timeout_ns;  ///< bound of each wait
 };
 
-/// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of three dimensions (columns, rows, and the
-/// workspace's ping-pong buffers). Encoded by the host for each launch, passed by value after the buffers.
+/// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of two dimensions (columns, rows). Encoded by
+/// the host for each launch, passed by value after the buffers.
 struct alignas(128) TensorMap {
   u64 words[16];
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x98e7747f
+#elif IRIS_DEVICE_ABI_HPP != 0xab23acc8
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -7,7 +7,7 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 3;
+inline constexpr i32 abi_version = 4;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -51,8 +51,8 @@ struct Context {
   u64 timeout_ns;  ///< bound of each wait
 };
 
-/// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of three dimensions (columns, rows, and the
-/// workspace's ping-pong buffers). Encoded by the host for each launch, passed by value after the buffers.
+/// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of two dimensions (columns, rows). Encoded by
+/// the host for each launch, passed by value after the buffers.
 struct alignas(128) TensorMap {
   u64 words[16];
 };
