@@ -1,14 +1,15 @@
 #!/bin/bash
 # The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
-# program and the GPU tests in a temporary folder, then runs the matrix, launches of many kernels in turn, both examples,
-# the measurements and, where compute-sanitizer is installed, memcheck on one kernel of each variant and racecheck on
-# those that multiply.
+# program and the GPU tests in a temporary folder, then runs the matrix, launches of many kernels in turn, both
+# examples, the measurements and, where compute-sanitizer is installed, memcheck on one kernel of each variant and
+# racecheck on those that multiply.
 #
 #   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress bench fused memcheck
 #                                    racecheck
 #
 # `fused` measures fused kernels beside their product and their links. If PEERS names a program for torchrun that
-# measures others' kernels with the argument `fused` and writes JSON to $OUTF, it runs right after, on the same GPUs.
+# measures others' kernels with the argument `fused` and writes JSON into the folder $OUTF, it runs right after, on the
+# same GPUs.
 #
 # Logs and summary.txt go to OUT_DIR. GTEST_FILTER in the environment picks cases of the matrix. Exit status: 0 if every
 # step passed, 1 if one failed, 2 for wrong usage.
@@ -18,11 +19,14 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
 wanted_steps=" ${*:-tables examples matrix stress bench fused memcheck racecheck} "
+[ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache"
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp" XDG_CACHE_HOME="$work/cache"
+export CUDA_CACHE_PATH="$work/cache/cuda" TRITON_CACHE_DIR="$work/cache/triton"
 # Ranks that share a GPU wait for one another inside their kernels, so each needs a hardware queue of its own.
 export CUDA_DEVICE_MAX_CONNECTIONS=32 GPU_MAX_HW_QUEUES=16
 
@@ -99,13 +103,16 @@ matrix() {
   return "$status"
 }
 
-# check TOOL SPEC: compute-sanitizer on each kernel.
+# check TOOL SPEC…: compute-sanitizer on each kernel.
 check() {
-  local name status=0
-  for name in $(names_of "$2"); do
-    echo "== $name"
-    compute-sanitizer --tool "$1" --error-exitcode 9 \
-      "$irisgen" run "$2" --kernel "$name" --target "$target" || { echo "$1 failed: $name"; status=1; }
+  local tool=$1 spec name status=0
+  shift
+  for spec in "$@"; do
+    for name in $(names_of "$spec"); do
+      echo "== $name"
+      compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "$irisgen" run "$spec" --kernel "$name" --target "$target" || { echo "$tool failed: $name"; status=1; }
+    done
   done
   return "$status"
 }
@@ -117,6 +124,7 @@ fused_kernels() {
   echo "kernels:"
   local m n k
   for m in 1024 4096 8192 16384; do
+    m=$(((m + $1 - 1) / $1 * $1))
     for n in 7168 1280; do
       echo "  - {name: all_gather_matmul_${m}_$n, pattern: all_gather_matmul, shape: {m: $m, n: $n, k: 8192}}"
     done
@@ -156,20 +164,21 @@ kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" >"$work/bench.yaml"
 fused_kernels "$gpus" >"$work/fused.yaml"
 # What matrix units take, in several tiles.
-kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" | grep -E '^[a-z]|matmul' >"$work/products.yaml"
+kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
+  grep -E '^[a-z]|matmul' >"$work/products.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
-for test in $tables; do step tables 20 "$test"; done
+for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
 step examples 40 bash -c run_examples
 step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
-step stress 100 "$gpu_stress" --gtest_brief=1
+step stress 100 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
 step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
 step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then
-  step memcheck 240 bash -c "check memcheck $work/spec.yaml && check memcheck $work/products.yaml"
-  step racecheck 120 bash -c "check racecheck $work/products.yaml"
+  step memcheck 240 bash -c 'check memcheck "$work/spec.yaml" "$work/products.yaml"'
+  step racecheck 120 bash -c 'check racecheck "$work/products.yaml"'
 else
   say "skipped memcheck and racecheck: compute-sanitizer is not installed"
 fi

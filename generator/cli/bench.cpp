@@ -87,7 +87,7 @@ Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchRe
                       {"tflops", point.tflops},
                       {"product_us", point.product_us},
                       {"links_us", point.links_us},
-                      {"of_limit", point.of_limit()}});
+                      {"of_limit", point.product_us > 0 ? Json(point.of_limit()) : Json()}});
   }
   return {{"kernel", kernel.name},
           {"pattern", kernel.problem.pattern},

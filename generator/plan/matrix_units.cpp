@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 
 namespace irisgen {
 
@@ -72,11 +73,12 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   return "";
 }
 
-/// Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256, and between a tile and the next
-/// some time is lost. Tiles of 64 columns take as long as those of 128, for one row as for many.
+/// Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256, tiles of 64 take as long as
+/// those, and between a tile and the next some time is lost.
 double wgmma_tile_us(const Target& target, const Tiles& tiles, double k) {
   constexpr double share_of_narrow = 0.9;
-  return tile_us(target, tiles, k, tiles.n == 256 ? 1 : share_of_narrow, 1.5);
+  const double share = tiles.n == 256 ? 1 : share_of_narrow * static_cast<double>(tiles.n) / 128;
+  return tile_us(target, tiles, k, share, 1.5);
 }
 
 // AMD: device/main_loop/mfma.hpp.
@@ -205,7 +207,9 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
                    request.wanted("comm_blocks").value_or(usual), 0};
   if (!request.problem.is_static()) return best;
-  double best_us = std::numeric_limits<double>::infinity();
+  // Of equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::tuple<double, double, std::int64_t> best_time = {never, never, 0};
   for (const Tiles& tiles : all_tiles) {
     const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
     for (const std::int64_t comm_blocks : all_comm_blocks) {
@@ -215,8 +219,9 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
           static_cast<double>(turns) * units.tile_us(request.target, tiles, length(request.problem, "k"));
       const double us =
           with_arrival(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
-      if (us > best_us) continue;  // more communication blocks, if that costs nothing
-      best_us = us;
+      const std::tuple time = {us, multiply_us, -comm_blocks};
+      if (time >= best_time) continue;
+      best_time = time;
       best = {tiles, comm_blocks, turns};
     }
   }

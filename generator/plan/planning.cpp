@@ -199,10 +199,11 @@ void bound_grid(const Request& request, KernelPlan& kernel) {
 }
 
 void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit) {
-  // A block that has a compute unit to itself has few threads for the bytes that must be under way there.
-  const bool alone = kernel.main_loop() == MainLoop::wgmma;
-  const int packs_in_flight = alone ? 16 : 8;
-  const int unroll = request.on_host() ? 1 : std::clamp(packs_in_flight / arrays, 1, alone ? packs_in_flight : 4);
+  // In such a kernel few threads of a compute unit move data, and they have registers to spare.
+  const bool few_threads = kernel.main_loop() == MainLoop::wgmma;
+  const int packs_in_flight = few_threads ? 16 : 8;
+  const int most = few_threads ? packs_in_flight : 4;
+  const int unroll = request.on_host() ? 1 : std::clamp(packs_in_flight / arrays, 1, most);
   add_number(kernel, "unroll", unroll, std::move(unit),
              request.on_host() ? "nothing to overlap on the CPU"
                                : std::to_string(unroll * arrays) + " loads of a thread in flight together");

@@ -29,8 +29,6 @@ class LoadedKernel {
   };
   void launch(const Arguments& arguments, Stream stream) const;
 
-  /// Both ping-pong buffers of the workspace; how far the second lies behind the first.
-
  private:
   Context::State& context_;
   const Manifest& manifest_;

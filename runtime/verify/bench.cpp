@@ -136,8 +136,8 @@ class TimeStamp {
   Event event_;
 };
 
-/// Milliseconds of `launches` launches, as this rank's device counts them. The launch before the first event makes the
-/// ranks start together: a collective ends when all have taken part.
+/// Milliseconds of `launches` launches, as this rank's device counts them. The launch before the first event makes
+/// ranks that work together start together: a collective ends when all have taken part.
 double time_batch(Context& context, Operation& operation, const Buffers& buffers, int launches) {
   context.barrier();
   operation.launch(buffers.pointers());
@@ -215,7 +215,7 @@ std::vector<double> sorted_times(const Times& times) {
   return slowest_rank;
 }
 double median(const std::vector<double>& sorted) {
-  return sorted[sorted.size() / 2];
+  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
 }
 
 BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target, const Times& times,

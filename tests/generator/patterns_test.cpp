@@ -323,6 +323,11 @@ TEST(Tiles, FitThreadsAndSharedMemory) {
   expect_refused("matmul_reduce_scatter", config("tile_k: 512"), "sm_90a", "bytes of shared memory");
   expect_refused("all_gather_matmul", config("comm_blocks: 4, blocks: 4"), "gfx942", "comm_blocks must be from 1 to 3");
   expect_refused("all_gather_matmul", config("tile_k: 3"), "host", "cut accesses of 16 bytes");
+  // Results of 2 bytes are summed eight at a time, whatever the operands' vector.
+  expect_refused("matmul_reduce_scatter",
+                 "variant: fused_sequential, dtype: f16, world: 2, shape: {m: 64, n: 24, k: 32}, config: {vector: 4, "
+                 "threads: 192, tile_m: 48, tile_n: 12, tile_k: 16}",
+                 "host", "of 8 for tile_n");
   expect_planned("all_gather_matmul", config("tile_m: 32, tile_n: 128, tile_k: 32"), "gfx942");
 }
 

@@ -3,9 +3,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 

@@ -51,7 +51,7 @@ struct BenchPoint {
   /// the kernel's take turns.
   double product_us = 0;
 
-  /// The share of what is possible: 1 where a fused kernel takes as long as the larger of its product and its links.
+  /// Of a fused kernel, the share of what is possible: 1 where it takes as long as the larger of its product and links.
   double of_limit() const { return std::max(product_us, links_us) / time_us; }
 };
 

@@ -81,7 +81,8 @@ class Device {
   /// Ordered in the stream, and complete on return.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = nullptr) = 0;
   virtual void fill(void* destination, unsigned char value, std::size_t bytes, Stream stream = nullptr) = 0;
-  /// Ordered in the stream; returns at once. Between device memories of this rank and its peers, by the copy engine.
+  /// Ordered in the stream; returns at once, but where ranks share a GPU when what stands before it is done. Between
+  /// device memories of this rank and its peers, by the copy engine.
   virtual void enqueue_copy(void* destination, const void* source, std::size_t bytes, Stream stream) = 0;
 
   virtual std::unique_ptr<Module> load(const CodeObject& code) = 0;

@@ -55,7 +55,7 @@ struct Shape {
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
-// A tile for each of the other ranks and one of its own, in turn, so that the links are busy all the time. Each tile
+// A tile for each of the other ranks and a former one of its own, in turn: the links are busy all the time. Each tile
 // goes to this rank's slot at its destination; whoever has made one of his own sums what all have made of it, for all.
 // That waits only for tiles that stand before it in the sequence of every rank, so somebody can always go on.
 struct Tiles : TileSequence {

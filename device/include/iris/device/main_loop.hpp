@@ -27,6 +27,7 @@ __device__ __forceinline__ Operand<Config> operand(OperandMap<Config> map,
                                                    const Matrix<const typename Config::Element>& matrix) {
   return Config::MainLoop::template operand<Config>(map, matrix);
 }
+
 /// Rows of A of every rank, k elements each, in the workspace: a slot for each rank, in the layout in which the main
 /// loop reads them. They come in chunks of tile_m rows, and each chunk in slices along k.
 template <typename Config>

@@ -154,6 +154,7 @@ struct PacksOfTile {
 template <typename Config, int width, typename T, typename Body>
 __device__ __forceinline__ void for_each_pack_of_tile(ThreadGroup group, const Matrix<T>& matrix,
                                                       const TileOrigin& origin, const Body& body) {
+  static_assert(Config::tile_n % width == 0, "rows of a tile are whole packs");
   constexpr int per_row = Config::tile_n / width;
   constexpr int unroll = Config::unroll;
   const int threads = static_cast<int>(group.size);

@@ -63,7 +63,8 @@ struct TileSequence {
   __device__ __forceinline__ bool completes(const Tile&) const {
     return false;
   }
-  /// Waits for its part of what that needs, as wait() does; for the tile itself, too, of which tell() has told.
+  /// Waits for its part of what that needs, as wait() does; for the tile itself, too, of which tell() tells: the time
+  /// in which that is made counts as waiting.
   template <typename Tile>
   __device__ __forceinline__ bool wait_to_complete(const Tile&, ThreadGroup) const {
     return true;

@@ -93,7 +93,7 @@ struct StagePush {
   }
 
  private:
-  /// A walk through a warp's stages: of each chunk its first one and every `stride`-th after it. For each stage a
+  /// A walk through a block's stages: of each chunk its first one and every `stride`-th after it. For each stage a
   /// thread takes a step of three walks, so that steps are short, with constants where the shape is known.
   struct Walk {
     i32 chunks;
