@@ -255,12 +255,10 @@ Cut rows_of_ranks(const Problem& problem, const KernelPlan& kernel) {
 }  // namespace
 
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) {
-  const std::int64_t result_bytes = iris::bytes_of(problem.result);
   const std::int64_t tile_n = kernel.number("tile_n");
-  // As image_stride of the main loops in device/main_loop/.
-  const std::int64_t row_bytes = kernel.main_loop() == MainLoop::wgmma
-                                     ? tile_n * result_bytes + access_bytes
-                                     : divide_up(tile_n * result_bytes, access_bytes) * access_bytes;
+  // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
+  const std::int64_t row_bytes =
+      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) : tile_n * iris::bytes_of(problem.result);
   return slots_of(problem, rows_of_ranks(problem, kernel), {"n", tile_n}, kernel.number("tile_m") * row_bytes);
 }
 

@@ -163,11 +163,16 @@ double with_arrival(const Problem& problem, const Target& target, const Products
   return std::max(multiply_us + waiting * link_us, link_us);
 }
 
+std::int64_t wgmma_row_bytes(std::int64_t tile_n) {
+  constexpr std::int64_t result_bytes = 2;
+  return tile_n * result_bytes + access_bytes;
+}
+
 std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n) {
   constexpr std::int64_t row_bytes = 128;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
-  const std::int64_t finished = tile_m * (2 * tile_n + access_bytes);
+  const std::int64_t finished = tile_m * wgmma_row_bytes(tile_n);
   return std::min<std::int64_t>(6, (target.shared_bytes - barriers - finished) / ((tile_m + tile_n) * row_bytes));
 }
 

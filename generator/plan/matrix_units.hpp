@@ -12,14 +12,8 @@
 /// The main loops of matrix units, in one table: which tiles they take, what stands in the way, and how long they need.
 namespace irisgen {
 
-inline constexpr std::int64_t access_bytes = 16;
-
 /// Blocks of a GPU's grid that do not multiply, where nothing else says how many.
 inline constexpr int gpu_comm_blocks = 16;
-
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 
 struct Tiles {
   std::int64_t m, n, k, threads, band;
@@ -65,7 +59,9 @@ std::string turns_text(std::int64_t turns);
 double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
                     std::int64_t blocks, const Tiles& tiles, double multiply_us);
 
-/// Slices that shared memory holds beside a finished tile of so many columns, for device/main_loop/wgmma.hpp.
+/// Of a row of a finished tile, as device/main_loop/wgmma.hpp holds it: 16 bytes more than it has.
+std::int64_t wgmma_row_bytes(std::int64_t tile_n);
+/// Slices that shared memory holds beside a finished tile of so many columns.
 std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n);
 /// What its tensor copies read.
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles);

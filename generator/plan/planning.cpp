@@ -8,12 +8,8 @@
 namespace irisgen {
 namespace {
 
-constexpr std::int64_t access_bytes = 16;
 constexpr std::int64_t heap_alignment = 256;
 
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
   return divide_up(value, to) * to;
 }

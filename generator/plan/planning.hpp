@@ -15,6 +15,13 @@
 /// share.
 namespace irisgen {
 
+/// The widest that a thread makes.
+inline constexpr std::int64_t access_bytes = 16;
+
+constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
 using iris::Access;
 using iris::Argument;
 using iris::Dimension;

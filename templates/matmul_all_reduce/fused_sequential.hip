@@ -25,8 +25,7 @@ struct Shape {
   __device__ bool has(i64 tile, i32 rank) const { return rows_of(tile, rank) > 0; }
   __device__ i64 rows_of(i64 tile, i32 rank) const {
     const Range shard = rows(rank);
-    const i64 left = shard.end - shard.begin - origin(tile).row;
-    return left < Config::tile_m ? left : Config::tile_m;
+    return rows_of_tile<Config>(shard.end - shard.begin, origin(tile).row);
   }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };

@@ -16,6 +16,7 @@
 #include "iris/world.hpp"
 #include "run_samples.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/verify/random.hpp"
 
 namespace iris {
 namespace {
@@ -34,21 +35,17 @@ struct Kernel {
   BuffersOfRanks outputs;
 };
 
-std::vector<std::byte> random_input(const Argument& argument, const Extents& extents, std::mt19937& generator) {
-  const auto count = static_cast<std::size_t>(bytes_of(argument, extents) / bytes_of(argument.dtype));
-  std::vector<double> values(count);
-  for (double& value : values) value = static_cast<double>(generator() % 512) / 256 - 1;
-  return to_bytes(values, argument.dtype);
-}
-
-Kernel make_kernel(const Sample& sample, const std::string& target, std::mt19937& generator) {
+Kernel make_kernel(const Sample& sample, const std::string& target) {
   Kernel kernel = {
       .sample = sample, .built = build_operation(test::plan_of(sample, target)), .inputs = {}, .outputs = {}};
+  int position = 0;
   for (const Argument& argument : kernel.built.manifest.arguments) {
+    RandomStream stream{.seed = 3, .rank = 0, .argument = position++, .launch = 0};
     if (argument.access == Access::write) continue;
+    const auto count = static_cast<std::size_t>(bytes_of(argument, sample.extents) / bytes_of(argument.dtype));
     BuffersOfRanks& buffers = kernel.inputs[argument.name];
-    for (int rank = 0; rank < sample.world; ++rank)
-      buffers.push_back(random_input(argument, sample.extents, generator));
+    for (; stream.rank < sample.world; ++stream.rank)
+      buffers.push_back(to_bytes(random_values(stream, count, argument.dtype, Op::sum), argument.dtype));
   }
   RunOptions options;
   options.inputs = kernel.inputs;
@@ -146,9 +143,8 @@ TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {
   if (survey.gpus.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
   const std::string target = survey.gpus.front().target;
   const int world = std::max(2, static_cast<int>(survey.gpus.size()));
-  std::mt19937 generator(3);
   std::vector<Kernel> kernels;
-  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target, generator));
+  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target));
   World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
   ranks.run([&](Context& context) { stress(context, kernels); });
 }

@@ -44,10 +44,7 @@ struct Shape {
     return {rows, n, Config::world, Config::blocks, divide_up(Config::blocks, Config::world)};
   }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
-  __device__ i64 rows_of(i64 tile) const {
-    const i64 left = rows - origin(tile).row;
-    return left < Config::tile_m ? left : Config::tile_m;
-  }
+  __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 

@@ -43,10 +43,7 @@ struct Shape {
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
   __device__ TilesOfParts<Config> sequence() const { return {rows, n, Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
-  __device__ i64 rows_of(i64 tile) const {
-    const i64 left = rows - origin(tile).row;
-    return left < Config::tile_m ? left : Config::tile_m;
-  }
+  __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 

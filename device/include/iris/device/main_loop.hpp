@@ -15,6 +15,7 @@ using Operand = typename Config::MainLoop::template Operand<Config>;
 template <typename Config>
 using OperandMap = typename Config::MainLoop::Map;
 
+/// Of both operands: what a launch passes to the kernel.
 template <typename Config>
 struct OperandMaps {
   OperandMap<Config> a = {};

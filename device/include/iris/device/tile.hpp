@@ -37,6 +37,13 @@ __device__ __forceinline__ i64 tiles_of(i64 rows, i64 columns) {
   return divide_up(rows, Config::tile_m) * divide_up(columns, Config::tile_n);
 }
 
+/// How many of the rows of a tile that begins at `row` a matrix of so many rows has; none if it is not positive.
+template <typename Config>
+__device__ __forceinline__ i64 rows_of_tile(i64 rows, i64 row) {
+  const i64 left = rows - row;
+  return left < Config::tile_m ? left : Config::tile_m;
+}
+
 /// The tile number `index` of a matrix of rows × columns, cut into tiles of Config's size. Tiles are numbered down
 /// the columns of bands that are tile_band tiles high, so that those under way at one time share operands in the cache.
 template <typename Config>
@@ -159,8 +166,7 @@ __device__ __forceinline__ void for_each_pack_of_tile(ThreadGroup group, const M
   constexpr int unroll = Config::unroll;
   const int threads = static_cast<int>(group.size);
   const int step = threads / per_row;  // rows from one pack of a thread to its next
-  const i64 rows_left = matrix.rows - origin.row;
-  const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
+  const int rows = static_cast<int>(rows_of_tile<Config>(matrix.rows, origin.row));
   int pack = static_cast<int>(group.index);
   if (unroll > 1 && threads % per_row == 0) {
     for (; pack / per_row + (unroll - 1) * step < rows; pack += unroll * threads) {

@@ -71,9 +71,9 @@ struct TileByTile {
     }
   }
 
-  /// Elements from a row of a TileImage to the next: whole accesses.
+  /// Elements from a row of a TileImage to the next: a row is whole accesses.
   template <typename Config>
-  static constexpr i64 image_stride = round_up(Config::tile_n, 16 / sizeof(typename Config::Result));
+  static constexpr i64 image_stride = Config::tile_n;
 
   template <typename Config, typename T>
   __device__ __forceinline__ static TilePlace<T> as_place(const TilePlace<T>& place) {

@@ -302,9 +302,8 @@ struct WarpgroupMma {
   template <typename Config, typename Result>
   __device__ static void send(const Shared<Config>& block, const TilePlace<Result>& place, int lane) {
     const Matrix<Result>& to = place.matrix;
-    const i64 rows_left = to.rows - place.origin.row;
     const i64 columns_left = to.columns - place.origin.column;
-    const int rows = static_cast<int>(rows_left < Config::tile_m ? rows_left : Config::tile_m);
+    const int rows = static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row));
     const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
     Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
     if (to.takes_packs(16 / sizeof(Result))) {

@@ -139,8 +139,7 @@ struct StagePush {
       in.advance();
     };
     const auto copy_out = [&] {
-      const i64 rows_left = gathered.rows - i64{out.chunk} * Config::tile_m;
-      const i64 rows = round_up(rows_left < Config::tile_m ? rows_left : Config::tile_m, 8);
+      const i64 rows = round_up(rows_of_tile<Config>(gathered.rows, i64{out.chunk} * Config::tile_m), 8);
       Element* const stage = to + out.number() * GatheredStages<Config>::stage_elements;
       platform::wait_barrier(ring.full[out.slot], out.parity);
 #pragma unroll
