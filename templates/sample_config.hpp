@@ -13,6 +13,7 @@ struct Config {
   using Accumulate = f32;
   using Operation = Sum;
   using MainLoop = FusedMultiplyAdd;
+  using LayoutB = RowMajor;
   static constexpr i32 world = 4;
   static constexpr i32 root = 1;
   static constexpr i32 row_shards = 4;

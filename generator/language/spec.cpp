@@ -102,6 +102,7 @@ std::string canonical_json(const KernelSpec& kernel, int world) {
   if (problem.op) json["op"] = to_string(*problem.op);
   if (problem.root) json["root"] = *problem.root;
   if (!problem.shard.empty()) json["shard"] = problem.shard;
+  if (problem.layout_b) json["layout"]["b"] = to_string(*problem.layout_b);
   for (const auto& [name, extent] : problem.extents) json["shape"][name] = to_json(extent);
   for (const auto& [key, setting] : kernel.config) json["config"][key] = setting.value;
   return json.dump();

@@ -133,6 +133,10 @@ class KernelReader {
     if (const auto* op = text_of(kernel_.find("op"))) problem.op = iris::op_from(*op);
     if (!keys_->shards.empty()) problem.shard = keys_->shards.front();
     if (const auto* shard = text_of(kernel_.find("shard"))) problem.shard = *shard;
+    if (keys_->takes_layout) problem.layout_b = iris::Layout::kn;
+    const Value* layout = kernel_.find("layout");
+    const auto* of_b = layout ? text_of(layout->find("b")) : nullptr;
+    if (of_b) problem.layout_b = iris::layout_from(*of_b);
     if (keys_->takes_root) problem.root = 0;
     const Value* root = kernel_.find("root");
     const auto* rank = root ? root->as<std::int64_t>() : nullptr;

@@ -71,6 +71,7 @@ PatternKeys keys_of(const SchemaNode& kernel, const SchemaNode& then) {
   keys.takes_op = takes(then, "op");
   keys.takes_accumulate = takes(then, "accumulate");
   keys.takes_root = takes(then, "root");
+  keys.takes_layout = takes(then, "layout");
   return keys;
 }
 

@@ -19,6 +19,7 @@ constexpr std::array dtypes = {
 static_assert(dtypes.size() == all_dtypes.size());
 
 constexpr std::array<std::string_view, all_ops.size()> ops = {"sum", "max", "min", "prod"};
+constexpr std::array<std::string_view, all_layouts.size()> layouts = {"kn", "nk"};
 
 const DtypeRow& row_of(Dtype dtype) {
   return dtypes.at(static_cast<std::size_t>(dtype));
@@ -48,6 +49,16 @@ std::optional<Op> op_from(std::string_view name) {
   const auto* found = std::ranges::find(ops, name);
   if (found == ops.end()) return std::nullopt;
   return static_cast<Op>(found - ops.begin());
+}
+
+std::string_view to_string(Layout layout) {
+  return layouts.at(static_cast<std::size_t>(layout));
+}
+
+std::optional<Layout> layout_from(std::string_view name) {
+  const auto* found = std::ranges::find(layouts, name);
+  if (found == layouts.end()) return std::nullopt;
+  return static_cast<Layout>(found - layouts.begin());
 }
 
 }  // namespace iris

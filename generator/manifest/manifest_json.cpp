@@ -51,6 +51,7 @@ Json json_of(const Problem& problem) {
           {"op", problem.op ? Json(to_string(*problem.op)) : Json(nullptr)},
           {"root", problem.root ? Json(*problem.root) : Json(nullptr)},
           {"shard", problem.shard},
+          {"layout_b", problem.layout_b ? Json(to_string(*problem.layout_b)) : Json(nullptr)},
           {"world", problem.world},
           {"extents", std::move(extents)}};
 }
@@ -190,8 +191,9 @@ class Reader {
 
  private:
   static Problem parse_problem(const Json& json) {
-    const Members members(json, "problem",
-                          {"pattern", "dtype", "accumulate", "result", "op", "root", "shard", "world", "extents"});
+    const Members members(
+        json, "problem",
+        {"pattern", "dtype", "accumulate", "result", "op", "root", "shard", "layout_b", "world", "extents"});
     Problem problem;
     problem.pattern = members.identifier("pattern");
     problem.dtype = members.dtype("dtype");
@@ -201,6 +203,7 @@ class Reader {
     if (!members.at("op").is_null()) problem.op = members.op("op");
     if (!members.at("root").is_null()) problem.root = members.number("root", 0, problem.world - 1);
     problem.shard = members.text("shard");
+    if (!members.at("layout_b").is_null()) problem.layout_b = members.layout("layout_b");
     if (!members.at("extents").is_object()) members.complain("extents", "an object");
     for (const auto& [name, value] : members.at("extents").items()) {
       problem.extents.push_back({name, parse_extent(value)});

@@ -77,6 +77,11 @@ class Members {
     if (!value) complain(key, "an op");
     return *value;
   }
+  Layout layout(const char* key) const {
+    const auto value = layout_from(text(key));
+    if (!value) complain(key, "a layout");
+    return *value;
+  }
 
   [[noreturn]] void complain(const char* key, const std::string& wanted) const {
     refuse_manifest("'" + std::string(key) + "' in " + where_ + " must be " + wanted);

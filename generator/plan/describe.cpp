@@ -14,6 +14,7 @@ std::string describe(const Problem& problem, std::string_view variant) {
     text += ", " + std::string(to_string(*problem.op)) + " in " + std::string(to_string(problem.accumulate));
   }
   if (problem.shard == "n") text += " by columns";
+  if (problem.layout_b == iris::Layout::nk) text += ", B as (n,k)";
   text += ", " + std::to_string(problem.world) + (problem.world == 1 ? " rank" : " ranks");
   if (problem.root) text += ", from rank " + std::to_string(*problem.root);
   for (const auto& [name, extent] : named_extents(problem)) {
@@ -62,6 +63,7 @@ std::string symbol_of(const std::string& name, const KernelPlan& kernel) {
   symbol += kernel.variant + "_" + std::string(to_string(problem.dtype));
   if (problem.result != problem.dtype) symbol += "_to_" + std::string(to_string(problem.result));
   if (problem.op) symbol += "_" + std::string(to_string(*problem.op));
+  if (problem.layout_b == iris::Layout::nk) symbol += "_nk";
   symbol += "_w" + std::to_string(problem.world);
   for (const auto& [extent_name, extent] : named_extents(problem)) {
     symbol += extent.dynamic ? "_dynamic_" + extent_name : "_" + extent_name + std::to_string(extent.value);

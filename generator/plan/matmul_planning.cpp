@@ -80,6 +80,12 @@ std::int64_t resident_blocks(const Request& request, const KernelPlan& kernel) {
 
 }  // namespace
 
+Argument argument_b(const Problem& problem, const Dimension& columns) {
+  std::vector<Dimension> shape = {{"k"}, columns};
+  if (problem.layout_b == iris::Layout::nk) std::ranges::reverse(shape);
+  return {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = std::move(shape)};
+}
+
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report) {
   const iris::Extent& divided = problem.extent(extent);
   const std::int64_t rest = divided.dynamic ? 0 : divided.value % problem.world;
@@ -127,6 +133,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
                               units     ? units_reason(*units, request, products)
                               : present ? "no matrix units: " + obstacle
                                         : ""});
+  kernel.constants.push_back({"LayoutB", request.problem.layout_b.value(), "", ""});
   Tiles tiles{};
   tiles.threads = decide(request, kernel, "threads", fallback.threads, "",
                          units ? std::string(units->threads_reason) : "suits the tile");
@@ -283,6 +290,7 @@ Problem product_of(const Problem& problem, const Dimension& rows, const Dimensio
           .dtype = problem.dtype,
           .accumulate = problem.accumulate,
           .result = problem.result,
+          .layout_b = problem.layout_b,
           .world = problem.world,
           .extents = {{"m", extent_of(rows)}, {"n", extent_of(columns)}, {"k", problem.extent("k")}}};
 }
@@ -306,12 +314,15 @@ double summing_us(const KernelPlan& kernel, double bytes) {
 }
 
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result) {
-  PartRequest part{
-      .name = "matmul",
-      .problem = {.pattern = "matmul", .dtype = whole.dtype, .accumulate = whole.accumulate, .result = result},
-      .extents = {{"m", {"m"}}, {"n", {"n"}}, {"k", {"k"}}},
-      .buffers = {{"a", a}, {"b", "b"}, {"output", output}},
-      .settings = {}};
+  PartRequest part{.name = "matmul",
+                   .problem = {.pattern = "matmul",
+                               .dtype = whole.dtype,
+                               .accumulate = whole.accumulate,
+                               .result = result,
+                               .layout_b = whole.layout_b},
+                   .extents = {{"m", {"m"}}, {"n", {"n"}}, {"k", {"k"}}},
+                   .buffers = {{"a", a}, {"b", "b"}, {"output", output}},
+                   .settings = {}};
   for (const std::string_view key : tile_keys) part.settings.emplace_back(key, key);
   return part;
 }

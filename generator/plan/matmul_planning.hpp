@@ -14,6 +14,9 @@ inline constexpr std::array<std::string_view, 6> tile_keys = {"blocks", "threads
 inline constexpr std::array<std::string_view, 7> role_keys = {"blocks", "comm_blocks", "threads", "vector",
                                                               "tile_m", "tile_n",      "tile_k"};
 
+/// The argument B of a product of `columns` columns, as the problem's layout has it.
+Argument argument_b(const Problem& problem, const Dimension& columns);
+
 /// The extent divides among the ranks: `m` or `n`.
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report);
 /// m does.

@@ -30,7 +30,9 @@ std::string obstacle_of_types(const Problem& problem) {
 
 /// Why rows of A or B may not be read 16 bytes at a time; empty if they are.
 std::string obstacle_of_rows(const Problem& problem, const Products& products) {
-  for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
+  std::vector<Dimension> contiguous = {{"k"}};
+  if (problem.layout_b == iris::Layout::kn) contiguous.push_back(products.columns);
+  for (const Dimension& columns : contiguous) {
     const auto length = static_length(problem, columns);
     if (!length) return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
     if (*length * iris::bytes_of(problem.dtype) % access_bytes != 0) {
@@ -189,7 +191,11 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
                     .box_columns = panel_columns});
   };
   add("a", products.a_rows, {"k"}, tiles.m);
-  add("b", {"k"}, products.columns, tiles.k);
+  if (request.problem.layout_b == iris::Layout::nk) {
+    add("b", products.columns, {"k"}, tiles.n);
+  } else {
+    add("b", {"k"}, products.columns, tiles.k);
+  }
   return maps;
 }
 

@@ -291,7 +291,8 @@ std::string Constant::text() const {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* dtype = std::get_if<Dtype>(&value)) return std::string(to_string(*dtype));
   if (const auto* op = std::get_if<Op>(&value)) return std::string(operation_name(*op));
-  return std::string(main_loop_name(std::get<MainLoop>(value)));
+  if (const auto* loop = std::get_if<MainLoop>(&value)) return std::string(main_loop_name(*loop));
+  return std::get<iris::Layout>(value) == iris::Layout::nk ? "ColumnMajor" : "RowMajor";
 }
 
 std::optional<MainLoop> KernelPlan::main_loop() const {

@@ -65,6 +65,16 @@ double reduce_exactly(Op op, const std::vector<std::vector<Values>>& inputs, std
   return result;
 }
 
+Values transposed(const Values& matrix, std::int64_t rows, std::int64_t columns) {
+  Values result(matrix.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      result[column * rows + row] = matrix[row * columns + column];
+    }
+  }
+  return result;
+}
+
 void multiply_wrapping(Product& product, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
                        std::int64_t columns) {
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -145,9 +155,14 @@ Expectation exactly(Values values) {
   return expectation;
 }
 
-void multiply_into(Product& product, Dtype dtype, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
-                   std::int64_t columns) {
-  if (dtype == Dtype::i32) {
+void multiply_into(Product& product, const Problem& problem, const double* a, const Values& b, std::int64_t rows,
+                   std::int64_t k, std::int64_t columns) {
+  if (problem.layout_b == iris::Layout::nk) {
+    const Problem row_major = {.dtype = problem.dtype, .layout_b = iris::Layout::kn};
+    multiply_into(product, row_major, a, transposed(b, columns, k), rows, k, columns);
+    return;
+  }
+  if (problem.dtype == Dtype::i32) {
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }

@@ -35,9 +35,10 @@ struct Product {
   Values magnitudes;
 };
 
-/// sums += a(rows,k)·b(k,columns), each product summed over k by itself; row-major, i32 modulo 2^32.
-void multiply_into(Product& product, Dtype dtype, const double* a, const Values& b, std::int64_t rows, std::int64_t k,
-                   std::int64_t columns);
+/// sums += a(rows,k)·b(k,columns), each product summed over k by itself; b in the problem's layout, all else row-major,
+/// i32 modulo 2^32.
+void multiply_into(Product& product, const Problem& problem, const double* a, const Values& b, std::int64_t rows,
+                   std::int64_t k, std::int64_t columns);
 
 /// The error of one element of a Product that a kernel computes in `accumulate`: 2·epsilon(accumulate)·Σ|partial sum|.
 /// An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel forget

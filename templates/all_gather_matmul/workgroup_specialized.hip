@@ -76,7 +76,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
-  const Operand<Config> own = operand<Config>(maps.a, dense(a, shape.rows, k));
+  const Operand<Config> own = operand_a<Config>(maps.a, a, shape.rows, k);
   const Gathered<Config> gathered = {launch.workspace<Config::Element>(), shape.rows, k};
   if (block_index() < Config::comm_blocks) {
     push(launch, shape, own, gathered);
@@ -84,7 +84,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     Tiles tiles(launch, shape);
     tiles.own = own;
     tiles.gathered = gathered;
-    tiles.b = operand<Config>(maps.b, dense(b, k, n));
+    tiles.b = operand_b<Config>(maps.b, b, k, n);
     tiles.output = output;
     multiply_tiles<Config>(tiles, block_index() - Config::comm_blocks, Config::blocks - Config::comm_blocks);
   }

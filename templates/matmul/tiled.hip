@@ -17,8 +17,8 @@ struct Tiles : TileSequence {
 __device__ __forceinline__ void kernel(const Context&, const Config::Element* a, const Config::Element* b,
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   Tiles tiles;
-  tiles.a = operand<Config>(maps.a, dense(a, m, k));
-  tiles.b = operand<Config>(maps.b, dense(b, k, n));
+  tiles.a = operand_a<Config>(maps.a, a, m, k);
+  tiles.b = operand_b<Config>(maps.b, b, k, n);
   tiles.output = dense(output, m, n);
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

@@ -87,8 +87,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const Matrix<Config::Result> part = shape.part(output, context.rank);
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
-    tiles.a = operand<Config>(maps.a, dense(a, shape.rows(), k));
-    tiles.b = operand<Config>(maps.b, dense(b, k, shape.columns()));
+    tiles.a = operand_a<Config>(maps.a, a, shape.rows(), k);
+    tiles.b = operand_b<Config>(maps.b, b, k, shape.columns());
     tiles.part = part;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
   } else {

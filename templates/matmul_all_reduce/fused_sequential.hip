@@ -120,8 +120,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);
-  tiles.a = operand<Config>(maps.a, dense(a, m, k));
-  tiles.b = operand<Config>(maps.b, dense(b, k, n));
+  tiles.a = operand_a<Config>(maps.a, a, m, k);
+  tiles.b = operand_b<Config>(maps.b, b, k, n);
   tiles.slots = launch.workspace<Config::Result>();
   tiles.output = output;
   if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);

@@ -127,8 +127,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Config::Result* const slots = launch.workspace<Config::Result>();
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
-    tiles.a = operand<Config>(maps.a, dense(a, m, k));
-    tiles.b = operand<Config>(maps.b, dense(b, k, n));
+    tiles.a = operand_a<Config>(maps.a, a, m, k);
+    tiles.b = operand_b<Config>(maps.b, b, k, n);
     tiles.slots = slots;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
   } else {

@@ -96,6 +96,17 @@ TEST(WaveLayout, IsWrittenToDifferentBanksByPacksOfA) {
   }
 }
 
+TEST(WaveLayout, IsWrittenToDifferentBanksByPacksOfBAlongK) {
+  for (int first = 0; first < 128 * Layout::chunks; first += Layout::wave_threads) {
+    std::vector<int> addresses;
+    for (int pack = first; pack < first + Layout::wave_threads; ++pack) {
+      const int column = Layout::column_place(pack / Layout::chunks);
+      addresses.push_back(16 * Layout::place_of<128>(column, pack % Layout::chunks));
+    }
+    EXPECT_TRUE(in_different_banks(addresses, 16)) << first;
+  }
+}
+
 template <int tile_n>
 void expect_blocks_written_to_different_banks() {
   for (int first = 0; first < tile_n; first += Layout::wave_threads) {

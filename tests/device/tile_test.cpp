@@ -10,7 +10,7 @@ namespace iris::device {
 namespace {
 
 /// One thread does the work of the block, so that no fibers are needed.
-template <typename T, typename Sum>
+template <typename T, typename Sum, typename Layout = RowMajor>
 struct Config {
   static constexpr i32 threads = 1;
   static constexpr i32 vector = 16 / sizeof(T);
@@ -21,6 +21,7 @@ struct Config {
   static constexpr i32 unroll = 2;
   using Element = T;
   using Accumulate = Sum;
+  using LayoutB = Layout;
 };
 
 TEST(Fragment, IsAsSquareAsPowersOfTwoAllow) {
@@ -74,18 +75,19 @@ f64 plain(auto value) {
 }
 
 /// Small integers, so that every sum is exact: tile by tile the product, nothing outside the matrix touched.
-template <typename T, typename Sum>
+template <typename T, typename Sum, typename Layout = RowMajor>
 void expect_product(i64 m, i64 n, i64 k) {
-  using C = Config<T, Sum>;
+  using C = Config<T, Sum, Layout>;
   FakeEngine engine;
   const std::vector<T> a = numbers<T>(m * k + 16, 1);
   const std::vector<T> b = numbers<T>(k * n + 16, 5);
   std::vector<T> out = numbers<T>(m * n + 16, 9);
   const std::vector<T> before = out;
+  constexpr bool by_columns = std::is_same_v<Layout, ColumnMajor>;
   engine.run(0, 0, [&] {
     for (i64 row = 0; row < m; row += C::tile_m) {
       for (i64 column = 0; column < n; column += C::tile_n) {
-        const auto sums = multiply_tile<C>(dense(a.data(), m, k), dense(b.data(), k, n), {row, column});
+        const auto sums = multiply_tile<C>(dense(a.data(), m, k), Layout::stored(b.data(), k, n), {row, column});
         store_tile<C>(dense(out.data(), m, n), {row, column}, sums);
       }
     }
@@ -95,7 +97,7 @@ void expect_product(i64 m, i64 n, i64 k) {
       f64 expected = 0;
       for (i64 depth = 0; depth < k; ++depth) {
         expected += plain(a[static_cast<std::size_t>(row * k + depth)]) *
-                    plain(b[static_cast<std::size_t>(depth * n + column)]);
+                    plain(b[static_cast<std::size_t>(by_columns ? column * k + depth : depth * n + column)]);
       }
       EXPECT_EQ(plain(out[static_cast<std::size_t>(row * n + column)]), expected) << row << ", " << column;
     }
@@ -111,6 +113,8 @@ TEST(MultiplyTile, GivesTheProductWhateverTheShape) {
         expect_product<f16, f32>(m, n, k);
         expect_product<f64, f64>(m, n, k);
         expect_product<i32, i32>(m, n, k);
+        expect_product<f32, f32, ColumnMajor>(m, n, k);
+        expect_product<f16, f32, ColumnMajor>(m, n, k);
       }
     }
   }

@@ -44,6 +44,7 @@ constexpr Golden goldens[] = {
     {"projection_in_parts", "sm_90a"},
     {"attention_output", "gfx942"},
     {"partial_rows", "sm_90a"},
+    {"linear", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"classifier", "sm_90a"},
 };

@@ -32,6 +32,7 @@ Manifest sample() {
                       .op = Op::max,
                       .root = 3,
                       .shard = "n",
+                      .layout_b = iris::Layout::nk,
                       .world = 5,
                       .extents = {{"n", {.dynamic = true}}, {"m", {.value = 6}}, {"k", {.value = 7'000'000'000}}}},
           .timeout_ms = 1234,
@@ -270,6 +271,7 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/problem/root", -1},
       {"/problem/root", 5},  // of 5 ranks
       {"/problem/shard", 1},
+      {"/problem/layout_b", "mn"},
       {"/problem/world", 0},
       {"/problem/world", 17},
       {"/problem/world", 2.0},

@@ -122,6 +122,13 @@ TEST(Reference, MatmulAllGatherPutsProductsBelowOneAnother) {
   EXPECT_NEAR(result[0].tolerance[2], 2 * 0x1p-23 * 60 + 30 * 0x1p-24, 30 * 0x1p-23);
 }
 
+TEST(Reference, MatmulReadsBInItsLayout) {
+  const std::vector<std::vector<Values>> inputs = {{{1, 2, 3}, {10, 20, 30, 40, 50, 60}}};  // (1,3) times (3,2)
+  const std::string shape = "dtype: f32, world: 1, shape: {m: 1, n: 2, k: 3}";
+  EXPECT_EQ(expected("matmul", shape, inputs)[0].value, (Values{220, 280}));
+  EXPECT_EQ(expected("matmul", shape + ", layout: {b: nk}", inputs)[0].value, (Values{140, 320}));
+}
+
 TEST(Reference, MatmulAllGatherByColumnsPutsThemSideBySide) {
   const std::vector<std::vector<Values>> inputs = {{{2, 3}, {10}}, {{4, 5}, {100}}};
   const auto result =

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,6 +34,33 @@ inline std::string refusal(const std::string& kernel, const std::string& target)
   return "";
 }
 
+/// A kernel of that pattern, of which `rest` is the rest.
+inline std::string kernel_text(const std::string& pattern, const std::string& rest) {
+  return "{name: a, pattern: " + pattern + ", " + rest + "}";
+}
+
+inline Plan plan(const std::string& pattern, const std::string& rest, const std::string& target) {
+  return plan_of(kernel_text(pattern, rest), target);
+}
+
+inline void expect_planned(const std::string& pattern, const std::string& rest, const std::string& target) {
+  EXPECT_EQ(refusal(kernel_text(pattern, rest), target), "");
+}
+
+inline void expect_refused(const std::string& pattern, const std::string& rest, const std::string& target,
+                           const std::string& words) {
+  const std::string message = refusal(kernel_text(pattern, rest), target);
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+}
+
+/// Of the plan's first kernel.
+inline const Constant& constant(const Plan& plan, std::string_view name) {
+  const auto& constants = plan.kernels.at(0).constants;
+  const auto found = std::ranges::find(constants, name, &Constant::name);
+  if (found == constants.end()) throw std::runtime_error("no constant " + std::string(name));
+  return *found;
+}
+
 /// A number of the plan's only kernel.
 inline std::int64_t number(const Plan& plan, std::string_view constant) {
   return plan.kernels.at(0).number(constant);
@@ -49,6 +80,7 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: transpose, pattern: all_to_all, dtype: i32, world: 8, shape: {m: 4, n: 6}}",
       "{name: cast, pattern: broadcast, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
       "{name: product, pattern: matmul, dtype: f16, world: 2, shape: {m: 33, n: 20, k: 50}}",
+      "{name: linear, pattern: matmul, layout: {b: nk}, dtype: bf16, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: layer, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: f16, world: 4, "
       "shape: {m: 64, n: 48, k: 40}}",
       "{name: layer_parts, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f16, world: 4, "

@@ -221,6 +221,7 @@ TEST(spec_schema, says_which_keys_a_pattern_takes) {
     const bool reduces = pattern == "all_reduce" || pattern == "reduce_scatter";
     EXPECT_EQ(keys_of(pattern).takes_op, reduces) << pattern;
     EXPECT_EQ(keys_of(pattern).takes_root, pattern == "broadcast") << pattern;
+    EXPECT_EQ(keys_of(pattern).takes_layout, pattern.find("matmul") != std::string::npos) << pattern;
     EXPECT_EQ(keys_of(pattern).takes_accumulate, reduces || pattern.find("matmul") != std::string::npos) << pattern;
   }
   EXPECT_THROW(keys_of("gossip"), std::out_of_range);

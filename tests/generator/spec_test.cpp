@@ -108,7 +108,18 @@ TEST(spec, fills_in_defaults_of_the_language) {
   EXPECT_EQ(one.problem.extent("m"), iris::Extent{.value = 1});
   EXPECT_EQ(one.problem.extent("n"), iris::Extent{.value = 0});
   EXPECT_EQ(one.variant, "auto");
+  EXPECT_EQ(one.problem.layout_b, std::nullopt);
   EXPECT_EQ(kernel("all_gather", "f32").problem.shard, "m");
+}
+
+TEST(spec, reads_the_layout_of_b) {
+  const auto layout = [](const std::string& more) {
+    return parse_spec("s", spec_with("matmul", "m: 8, n: 8, k: 8", more)).kernels.at(0).problem.layout_b;
+  };
+  EXPECT_EQ(layout(""), iris::Layout::kn);
+  EXPECT_EQ(layout(", layout: {}"), iris::Layout::kn);
+  EXPECT_EQ(layout(", layout: {b: kn}"), iris::Layout::kn);
+  EXPECT_EQ(layout(", layout: {b: nk}"), iris::Layout::nk);
 }
 
 constexpr const char* with_defaults = R"(irisgen: 1
@@ -135,9 +146,10 @@ TEST(defaults, are_held_to_the_rules_of_the_kernel_they_go_to) {
   EXPECT_EQ(error_of("irisgen: 1\ndefaults: {op: max}\nkernels: [{name: a, pattern: broadcast, dtype: f32, world: 2, "
                      "shape: {n: 1}}]\n"),
             "broadcast takes no 'op'; remove it");
-  EXPECT_EQ(error_of("irisgen: 1\ndefaults: {name: a}\nkernels: []\n"),
-            "unknown key 'name' of defaults; one of: pattern, dtype, accumulate, op, root, shard, world, shape, "
-            "variant, config, tune, epilogue");
+  EXPECT_EQ(
+      error_of("irisgen: 1\ndefaults: {name: a}\nkernels: []\n"),
+      "unknown key 'name' of defaults; one of: pattern, dtype, accumulate, op, root, shard, layout, world, shape, "
+      "variant, config, tune, epilogue");
   EXPECT_EQ(error_of("irisgen: 1\ndefaults: {dtype: f32}\nkernels: [{name: a, pattern: broadcast, shape: {n: 1}}]\n"),
             "missing key 'world' of a kernel; add world: an integer from 1 to 16 or a list");
 }
@@ -233,6 +245,7 @@ TEST(spec, takes_keys_exactly_where_the_pattern_does) {
     EXPECT_EQ(accepts(", accumulate: f64"), keys.takes_accumulate) << pattern;
     EXPECT_EQ(accepts(", root: 3"), keys.takes_root) << pattern;
     EXPECT_EQ(accepts(", shard: n"), !keys.shards.empty()) << pattern;
+    EXPECT_EQ(accepts(", layout: {b: nk}"), keys.takes_layout) << pattern;
   }
 }
 

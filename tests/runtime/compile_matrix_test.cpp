@@ -68,6 +68,8 @@ struct Combination {
  private:
   Sample sample(std::size_t world, std::size_t dtype, const std::string& op, bool dynamic) const {
     Sample sample{.algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes.at(dtype), .op = op};
+    const std::vector<std::string> layouts = test::layouts_of(algorithm);
+    sample.layout = layouts[(world + dtype) % layouts.size()];
     const Extents matrix = test::matmul_extents(algorithm, sample.world, 37, 29, 19);
     if (!dynamic) sample.extents = test::is_matmul(algorithm) ? matrix : Extents{{"m", 5}, {"n", 4099}};
     return sample;

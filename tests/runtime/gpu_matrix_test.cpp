@@ -42,11 +42,13 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
   const Algorithm& algorithm = GetParam();
   const std::vector<int> worlds = {1, 2, 3, 4, 5, 8};
   const std::vector<std::string> ops = test::ops_of(algorithm);
+  const std::vector<std::string> layouts = test::layouts_of(algorithm);
   const std::size_t sizes = test::awkward_extents(algorithm, 1).size();
-  for (const auto& [world, size, dtype, op] :
-       test::rows_of<4>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size()})) {
+  for (const auto& [world, size, dtype, op, layout] :
+       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size(), layouts.size()})) {
     Sample sample = small(worlds[world], test::dtypes.at(dtype));
     sample.op = ops[op];
+    sample.layout = layouts[layout];
     const std::vector<Extents> extents = test::awkward_extents(algorithm, sample.world);
     const bool dynamic = size == sizes;
     if (!dynamic) sample.extents = extents[size];

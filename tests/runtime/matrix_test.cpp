@@ -1,5 +1,5 @@
-// Every pattern, variant and shard, element type, op and world on the CPU, at sizes that nothing divides. Thinned so
-// that every pair of choices occurs; in full with IRISGEN_TEST_ALL=1.
+// Every pattern, variant and shard, element type, op, layout and world on the CPU, at sizes that nothing divides.
+// Thinned so that every pair of choices occurs; in full with IRISGEN_TEST_ALL=1.
 
 #include <gtest/gtest.h>
 
@@ -23,10 +23,15 @@ TEST_P(HostMatrix, EveryElementIsRight) {
   const Algorithm& algorithm = GetParam();
   const std::vector<int> worlds = {1, 2, 3, 5, 8};
   const std::vector<std::string> ops = test::ops_of(algorithm);
+  const std::vector<std::string> layouts = test::layouts_of(algorithm);
   const std::size_t sizes = test::awkward_extents(algorithm, 1).size();
-  for (const auto& [world, size, dtype, op] :
-       test::rows_of<4>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size()})) {
-    Sample sample{.algorithm = algorithm, .world = worlds[world], .dtype = test::dtypes.at(dtype), .op = ops[op]};
+  for (const auto& [world, size, dtype, op, layout] :
+       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size(), layouts.size()})) {
+    Sample sample{.algorithm = algorithm,
+                  .world = worlds[world],
+                  .dtype = test::dtypes.at(dtype),
+                  .op = ops[op],
+                  .layout = layouts[layout]};
     const std::vector<Extents> extents = test::awkward_extents(algorithm, sample.world);
     const bool dynamic = size == sizes;
     if (!dynamic) sample.extents = extents[size];

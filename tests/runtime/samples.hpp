@@ -60,6 +60,12 @@ inline std::vector<Algorithm> every_algorithm() {
   return all;
 }
 
+/// Of B; of patterns that do not multiply one entry that is not written.
+inline std::vector<std::string> layouts_of(const Algorithm& algorithm) {
+  if (!keys_of(algorithm).takes_layout) return {""};
+  return {"kn", "nk"};
+}
+
 /// What a reduction may be done by; of other patterns one entry that is not written.
 inline std::vector<std::string> ops_of(const Algorithm& algorithm) {
   if (!keys_of(algorithm).takes_op) return {""};
@@ -74,6 +80,7 @@ struct Sample {
   int world = 1;
   std::string dtype = "f32";
   std::string op = {};      ///< empty: as irisgen chooses
+  std::string layout = {};  ///< of B; empty: the default
   Extents extents = {};     ///< every extent of the pattern; absent: dynamic
   std::string config = {};  ///< "blocks: 3, threads: 32"; empty: as irisgen plans
 
@@ -83,6 +90,7 @@ struct Sample {
                        ", variant: " + algorithm.variant + ", dtype: " + dtype + ", world: " + std::to_string(world);
     if (!op.empty()) text += ", op: " + op;
     if (!algorithm.shard.empty()) text += ", shard: " + algorithm.shard;
+    if (!layout.empty()) text += ", layout: {b: " + layout + "}";
     if (keys.takes_root) text += ", root: " + std::to_string(world / 2);
     std::string shape;
     for (const std::string& name : keys.extents) {
@@ -138,18 +146,25 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
   return all;
 }
 
-/// Products that the matrix units of sm_90a take: types of 16 bits, rows of whole 16 bytes; tiles that stick out on
-/// both sides, tiles in several turns, one row, slices that do not fill the ring of stages. Grids of a few blocks, so
-/// that ranks can share a GPU.
+/// Products that the matrix units of sm_90a take: types of 16 bits, rows of whole 16 bytes; both layouts of B, tiles
+/// that stick out on both sides, tiles in several turns, few rows, slices that do not fill the ring of stages. Grids of
+/// a few blocks, so that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = algorithm.pattern != "matmul" && algorithm.variant != "fused_sequential";
   const std::string blocks = has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10";
-  for (const auto& [m, n, k, tile_n] : std::initializer_list<std::array<std::int64_t, 4>>{
-           {1, 8, 8, 64}, {128, 256, 64, 256}, {129, 264, 328, 64}, {300, 520, 72, 128}, {70, 1032, 1000, 256}}) {
+  struct Shape {
+    const char* layout;
+    std::int64_t m, n, k, tile_n;
+  };
+  for (const auto& [layout, m, n, k, tile_n] :
+       {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
+        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 64}, Shape{"nk", 131, 99, 136, 128},
+        Shape{"kn", 70, 1032, 1000, 256}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,
                    .dtype = all.size() % 2 == 0 ? "bf16" : "f16",
+                   .layout = layout,
                    .extents = matmul_extents(algorithm, world, m, n, k),
                    .config = blocks + ", tile_n: " + std::to_string(tile_n)});
   }
@@ -176,6 +191,18 @@ inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int worl
           {.algorithm = algorithm,
            .world = world,
            .dtype = "bf16",
+           .extents = matmul_extents(algorithm, world, 37, 29, 19),
+           .config = "tile_m: 128, tile_n: 64"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "f16",
+           .layout = "nk",
+           .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
+           .config = "tile_m: 256, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "bf16",
+           .layout = "nk",
            .extents = matmul_extents(algorithm, world, 37, 29, 19),
            .config = "tile_m: 128, tile_n: 64"}};
 }

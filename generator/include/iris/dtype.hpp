@@ -15,11 +15,18 @@ inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dt
 enum class Op { sum, max, min, prod };
 inline constexpr std::array all_ops = {Op::sum, Op::max, Op::min, Op::prod};
 
+/// How the second operand of a product lies in memory: as (k,n), or as (n,k), the order in which frameworks keep
+/// weights; row-major either way.
+enum class Layout { kn, nk };
+inline constexpr std::array all_layouts = {Layout::kn, Layout::nk};
+
 std::string_view to_string(Dtype dtype);
 std::string_view to_string(Op op);
+std::string_view to_string(Layout layout);
 /// Nothing if there is none of that name.
 std::optional<Dtype> dtype_from(std::string_view name);
 std::optional<Op> op_from(std::string_view name);
+std::optional<Layout> layout_from(std::string_view name);
 
 /// Of one element.
 std::int64_t bytes_of(Dtype dtype);

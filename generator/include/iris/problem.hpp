@@ -69,8 +69,9 @@ struct Problem {
   std::optional<Op> op = std::nullopt;           ///< of patterns that reduce
   std::optional<int> root = std::nullopt;        ///< of patterns that start from one rank
   std::string shard = {};  ///< the extent along which a matrix is divided among ranks, where that is a choice
-  int world = 1;           ///< number of ranks
-  std::vector<NamedExtent> extents = {};  ///< in the pattern's order: m, n, k
+  std::optional<Layout> layout_b = std::nullopt;  ///< of patterns that multiply
+  int world = 1;                                  ///< number of ranks
+  std::vector<NamedExtent> extents = {};          ///< in the pattern's order: m, n, k
 
   /// Throws std::out_of_range naming the extent if the problem has none of that name.
   const Extent& extent(std::string_view name) const;

@@ -21,8 +21,8 @@ enum class MainLoop { fma, mfma, wgmma };
 /// it.
 struct Constant {
   std::string name;
-  std::variant<std::int64_t, Dtype, Op, MainLoop> value;  ///< a number (i32 in the kernel) or a type
-  std::string unit;                                       ///< what the number counts, where its name does not say
+  std::variant<std::int64_t, Dtype, Op, MainLoop, iris::Layout> value;  ///< a number (i32 in the kernel) or a type
+  std::string unit;    ///< what the number counts, where its name does not say
   std::string reason;  ///< why this value; empty where the description or the chip says so
 
   /// As the kernel has it: `4`, `bf16`, `Sum`.

@@ -93,6 +93,7 @@ struct PatternKeys {
   bool takes_op = false;
   bool takes_accumulate = false;
   bool takes_root = false;
+  bool takes_layout = false;  ///< of B
 };
 /// Every pattern of the language, in the schema's order.
 std::vector<std::string> pattern_names();

@@ -8,7 +8,7 @@ namespace {
 std::vector<Argument> arguments(const Problem& problem) {
   const std::int64_t world = problem.world;
   return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", 1, world}, {"k"}}},
-          {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+          argument_b(problem, {"n"}),
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
@@ -94,7 +94,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
     }
     const std::int64_t m = problem.extent("m").value;
     Product product(m * n);
-    multiply_into(product, problem.dtype, gathered.data(), of_rank[1], m, k, n);
+    multiply_into(product, problem, gathered.data(), of_rank[1], m, k, n);
     expectations.push_back(expect_product(product, problem));
   }
   return expectations;

@@ -7,7 +7,7 @@ namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
   return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-          {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+          argument_b(problem, {"n"}),
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
@@ -107,7 +107,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   const std::int64_t n = problem.extent("n").value;
   Product product(m * n);
   for (const auto& of_rank : inputs) {
-    multiply_into(product, problem.dtype, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
+    multiply_into(product, problem, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
   }
   return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_sum_of_products(product, problem));
 }

@@ -8,7 +8,7 @@ namespace {
 std::vector<Argument> arguments(const Problem& problem) {
   return {
       {.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-      {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = {{"k"}, {"n"}}},
+      argument_b(problem, {"n"}),
       {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m", 1, problem.world}, {"n"}}}};
 }
 
@@ -114,7 +114,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   for (std::int64_t rank = 0; rank < problem.world; ++rank) {
     Product product(rows * n);
     for (const auto& of_rank : inputs) {
-      multiply_into(product, problem.dtype, of_rank[0].data() + rank * rows * k, of_rank[1], rows, k, n);
+      multiply_into(product, problem, of_rank[0].data() + rank * rows * k, of_rank[1], rows, k, n);
     }
     expectations.push_back(expect_sum_of_products(product, problem));
   }

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_06c3ca9e01f36ef2 {
+inline namespace builds_40cc01b59c0214c9 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_06c3ca9e01f36ef2
+}  // namespace builds_40cc01b59c0214c9
 }  // namespace irisgen_kernels

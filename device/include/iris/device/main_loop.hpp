@@ -22,11 +22,18 @@ struct OperandMaps {
   OperandMap<Config> b = {};
 };
 
-/// The matrix that `map` was made of.
+/// The matrix A of m rows and k columns, of which `map` was made.
 template <typename Config>
-__device__ __forceinline__ Operand<Config> operand(OperandMap<Config> map,
-                                                   const Matrix<const typename Config::Element>& matrix) {
-  return Config::MainLoop::template operand<Config>(map, matrix);
+__device__ __forceinline__ Operand<Config> operand_a(OperandMap<Config> map, const typename Config::Element* data,
+                                                     i64 m, i64 k) {
+  return Config::MainLoop::template operand<Config>(map, dense(data, m, k));
+}
+
+/// The matrix B of k rows and n columns, which lies in memory as Config::LayoutB says.
+template <typename Config>
+__device__ __forceinline__ Operand<Config> operand_b(OperandMap<Config> map, const typename Config::Element* data,
+                                                     i64 k, i64 n) {
+  return Config::MainLoop::template operand<Config>(map, Config::LayoutB::stored(data, k, n));
 }
 
 /// Rows of A of every rank, k elements each, in the workspace: a slot for each rank, in the layout in which the main

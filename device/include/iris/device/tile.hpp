@@ -25,6 +25,24 @@ __device__ __forceinline__ Matrix<T> dense(T* data, i64 rows, i64 columns) {
   return {data, rows, columns, columns};
 }
 
+/// How B, of k rows and n columns, lies in memory: as it is written, or as its transpose, (n,k).
+struct RowMajor {
+  static constexpr bool contiguous_along_k = false;
+
+  template <typename T>
+  __device__ __forceinline__ static Matrix<T> stored(T* data, i64 k, i64 n) {
+    return dense(data, k, n);
+  }
+};
+struct ColumnMajor {
+  static constexpr bool contiguous_along_k = true;
+
+  template <typename T>
+  __device__ __forceinline__ static Matrix<T> stored(T* data, i64 k, i64 n) {
+    return dense(data, n, k);
+  }
+};
+
 /// Where a tile begins in a matrix. The tile may stick out at the bottom and on the right.
 struct TileOrigin {
   i64 row;

@@ -67,7 +67,8 @@ __device__ __forceinline__ void multiply_accumulate(Fragment<Config>& sums, cons
   }
 }
 
-/// The tile_m × tile_n tile at `origin` of the product a·b, computed by the whole block. Zeros where k is 0.
+/// The tile_m × tile_n tile at `origin` of the product a·b, computed by the whole block; b as Config::LayoutB has it.
+/// Zeros where k is 0.
 template <typename Config, typename T>
 __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>& a, const Matrix<const T>& b,
                                                           const TileOrigin& origin) {
@@ -78,8 +79,15 @@ __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>&
     sync_block();  // the slice before has been used up
     load_tile_to_shared<Config, Config::tile_m, Config::tile_k>(
         a, {origin.row, depth}, [&](int row, int k, T value) { operands.a[k][row] = convert<Value>(value); });
-    load_tile_to_shared<Config, Config::tile_k, Config::tile_n>(
-        b, {depth, origin.column}, [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
+    if constexpr (Config::LayoutB::contiguous_along_k) {
+      load_tile_to_shared<Config, Config::tile_n, Config::tile_k>(
+          b, {origin.column, depth},
+          [&](int column, int k, T value) { operands.b[k][column] = convert<Value>(value); });
+    } else {
+      load_tile_to_shared<Config, Config::tile_k, Config::tile_n>(
+          b, {depth, origin.column},
+          [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
+    }
     sync_block();
     multiply_accumulate(sums, operands);
   }

@@ -34,8 +34,6 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     static constexpr int threads_of_b = Config::tile_k / block_rows * (Config::tile_n / width);
     static constexpr int threads_of_a = Config::threads - threads_of_b;
     static_assert(threads_of_b % wave_threads == 0 && threads_of_a > 0, "whole waves fetch either operand");
-    static constexpr int packs_of_a = Config::tile_m * chunks;
-    static constexpr int packs_of_thread = (packs_of_a + threads_of_a - 1) / threads_of_a;
   };
 
   /// A slice of both operands. A place has eight elements along k of one row of A, or of one column of B.
@@ -61,9 +59,9 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     const int wave = platform::wave_index();
     Sums<Config> sums = {};
     if (wave < Shape<Config>::threads_of_b / wave_threads) {
-      accumulate_slices<Config>(sums, BlockOfB<Config>(b, origin.column), wave, a.columns);
+      accumulate_slices<Config>(sums, PartOfB<Config>(b, origin.column), wave, a.columns);
     } else {
-      accumulate_slices<Config>(sums, PacksOfA<Config>(a, origin.row), wave, a.columns);
+      accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(a, origin.row), wave, a.columns);
     }
     if (place.matrix.takes_packs(16 / sizeof(T))) {
       store<true, Config>(place, sums, wave);
@@ -122,19 +120,45 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     return bits;
   }
 
-  /// Packs of rows of A.
-  template <typename Config>
-  struct PacksOfA {
-    using Element = typename Config::Element;
-    static constexpr int count = Shape<Config>::packs_of_thread;
+  /// Which rows a tile has of an operand that is contiguous along k, who fetches them, and where they go.
+  template <typename ConfigOf>
+  struct RowsOfA {
+    using Config = ConfigOf;
+    static constexpr int rows = Config::tile_m;
+    static constexpr int first_thread = Shape<Config>::threads_of_b;
+    static constexpr int threads = Shape<Config>::threads_of_a;
 
-    __device__ __forceinline__ PacksOfA(const Matrix<const Element>& a, i64 first_row)
-        : whole_slices(a.takes_packs(width) ? a.columns / Config::tile_k : 0), columns_(a.columns) {
+    __device__ __forceinline__ static Bits& place(Stage<Config>& stage, int row, int chunk) {
+      return stage.a[place_of<rows>(row, chunk)];
+    }
+  };
+  template <typename ConfigOf>
+  struct ColumnsOfB {
+    using Config = ConfigOf;
+    static constexpr int rows = Config::tile_n;
+    static constexpr int first_thread = 0;
+    static constexpr int threads = Shape<Config>::threads_of_b;
+
+    __device__ __forceinline__ static Bits& place(Stage<Config>& stage, int column, int chunk) {
+      return stage.b[place_of<rows>(column_place(column), chunk)];
+    }
+  };
+
+  /// Packs of such rows.
+  template <typename Rows>
+  struct PacksAlongK {
+    using Config = typename Rows::Config;
+    using Element = typename Config::Element;
+    static constexpr int packs = Rows::rows * chunks;
+    static constexpr int count = (packs + Rows::threads - 1) / Rows::threads;
+
+    __device__ __forceinline__ PacksAlongK(const Matrix<const Element>& matrix, i64 first_row)
+        : whole_slices(matrix.takes_packs(width) ? matrix.columns / Config::tile_k : 0), columns_(matrix.columns) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         // Rows beyond the last never reach a result, so that any other does in their place.
         const i64 row = first_row + pack(i) / chunks;
-        from_[i] = a.data + (row < a.rows ? row : a.rows - 1) * a.stride + pack(i) % chunks * width;
+        from_[i] = matrix.data + (row < matrix.rows ? row : matrix.rows - 1) * matrix.stride + pack(i) % chunks * width;
       }
     }
 
@@ -152,7 +176,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     __device__ __forceinline__ void put(Stage<Config>& stage) const {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        stage.a[place_of<Config::tile_m>(pack(i) / chunks, pack(i) % chunks)] = held_[i];
+        Rows::place(stage, pack(i) / chunks, pack(i) % chunks) = held_[i];
       }
     }
 
@@ -161,8 +185,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
    private:
     /// Where there are fewer packs than threads have room for, several bring the same one.
     __device__ __forceinline__ static int pack(int i) {
-      return (i * Shape<Config>::threads_of_a + thread_index() - Shape<Config>::threads_of_b) %
-             Shape<Config>::packs_of_a;
+      return (i * Rows::threads + thread_index() - Rows::first_thread) % packs;
     }
 
     const i64 columns_;
@@ -170,7 +193,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     Bits held_[count];
   };
 
-  /// A block of B, which turns into columns.
+  /// A block of a row-major B, which turns into columns.
   template <typename Config>
   struct BlockOfB {
     using Element = typename Config::Element;
@@ -225,6 +248,15 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     const Element* from_;
     int columns_;  // of the block that are in the matrix
     Bits held_[block_rows];
+  };
+
+  template <typename Config, bool contiguous_along_k = Config::LayoutB::contiguous_along_k>
+  struct PartOfB : BlockOfB<Config> {
+    using BlockOfB<Config>::BlockOfB;
+  };
+  template <typename Config>
+  struct PartOfB<Config, true> : PacksAlongK<ColumnsOfB<Config>> {
+    using PacksAlongK<ColumnsOfB<Config>>::PacksAlongK;
   };
 
   // --- And through the matrix cores.

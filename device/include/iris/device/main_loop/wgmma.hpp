@@ -9,10 +9,10 @@
 /// warpgroups each multiplies 64 rows of every tile. All walk the same tiles and meet in barriers in shared memory, so
 /// that loads, products and stores of neighbouring tiles overlap.
 ///
-/// Config names threads (384), tile_m (128), tile_n (64, 128 or 256), tile_k (64), stages, Element and Result. Rows of
-/// A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised
-/// persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our
-/// own.
+/// Config names threads (384), tile_m (128), tile_n (64, 128 or 256), tile_k (64), stages, LayoutB, Element and Result.
+/// Rows of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's
+/// warp-specialised persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any
+/// rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -52,7 +52,8 @@ struct WarpgroupMma {
     static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
     static constexpr int stage_bytes = (Config::tile_m + Config::tile_n) * row_bytes;
 
-    /// A stage of each operand: A in rows of tile_k; B in panels of 64 columns, each in rows along n.
+    /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
+    /// of 64 columns, each in rows along n.
     struct alignas(1024) Stage {
       Element a[Config::tile_m * Config::tile_k];
       Element b[Config::tile_n * Config::tile_k];
@@ -178,10 +179,14 @@ struct WarpgroupMma {
         platform::copy_in(stage.a, a.stages + (first_stage + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
                           full);
       }
+      if constexpr (Config::LayoutB::contiguous_along_k) {
+        platform::copy_box(stage.b, product.b.map, k * Config::tile_k, column, full);
+      } else {
 #pragma unroll
-      for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
-        platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
-                           product.b.first_row + k * Config::tile_k, full);
+        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
+          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
+                             k * Config::tile_k, full);
+        }
       }
       turn.advance();
     }
@@ -191,8 +196,9 @@ struct WarpgroupMma {
   template <typename Config, typename Tiles>
   __device__ static void multiply(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     using Element = typename Config::Element;
+    constexpr bool transposed = !Config::LayoutB::contiguous_along_k;
     constexpr u32 a_step = depth_of_product * sizeof(Element) >> 4;  // in units of a descriptor's address
-    constexpr u32 b_step = depth_of_product * row_bytes >> 4;
+    constexpr u32 b_step = transposed ? depth_of_product * row_bytes >> 4 : a_step;
     const int group = thread_index() / warpgroup_threads - 1;
     Turn<Config> turn;
     u32 shipments = 0;
@@ -211,11 +217,11 @@ struct WarpgroupMma {
         platform::wait_barrier(block.full[turn.stage], turn.parity);
         const auto& stage = block.stages[turn.stage];
         const u64 a = platform::matrix_descriptor(stage.a + group * rows_of_warpgroup * Config::tile_k, 0);
-        const u64 b = platform::matrix_descriptor(stage.b, 64 * row_bytes);
+        const u64 b = platform::matrix_descriptor(stage.b, transposed ? 64 * row_bytes : 0);
         platform::begin_products();
 #pragma unroll
         for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
-          platform::multiply_16<Element, true, Config::tile_n>(sums, a + i * a_step, b + i * b_step, k + i);
+          platform::multiply_16<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, k + i);
         }
         platform::commit_products();
         platform::wait_products();

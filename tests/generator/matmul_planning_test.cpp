@@ -1,0 +1,217 @@
+#include "generator/plan/matmul_planning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "irisgen/pattern.hpp"
+#include "tests/generator/samples.hpp"
+
+namespace irisgen {
+namespace {
+
+constexpr const char* layer = "variant: workgroup_specialized, dtype: f32, world: 8, shape: {m: 1792, n: 32, k: 256}";
+
+TEST(Workspace, HoldsTheTilesOfEveryRankAsTheMainLoopHoldsThem) {
+  const auto slots = [](const std::string& pattern, const std::string& rest, const std::string& target) {
+    return plan(pattern, "variant: fused_sequential, world: 2, " + rest, target).kernels.at(0).workspace.terms;
+  };
+  using Terms = std::vector<iris::ByteSize::Term>;
+  // 300 of 600 rows in 3 tiles, 520 columns in 3; rows of a tile have 16 bytes between them.
+  const std::string wide = "dtype: bf16, config: {tile_n: 256}, shape: {n: 520, k: 64, m: ";
+  constexpr std::int64_t image = 128 * (256 + 8) * 2;
+  EXPECT_EQ(slots("matmul_reduce_scatter", wide + "600}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
+  EXPECT_EQ(slots("matmul_all_reduce", wide + "601}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
+  // One row of tiles, and one more for each 256 rows.
+  EXPECT_EQ(slots("matmul_all_reduce", wide + "dynamic}", "sm_90a"),
+            Terms({{2 * 2 * 3 * image, {}}, {2 * 2 * 3 * image / 256, {"m"}}}));
+  // Elsewhere rows of a tile follow each other, in whole accesses.
+  const std::string narrow = "dtype: f64, config: {tile_m: 16, tile_n: 16, tile_k: 16}, shape: {n: dynamic, k: 3, m: ";
+  constexpr std::int64_t small = 16 * 16 * 8;
+  EXPECT_EQ(slots("matmul_reduce_scatter", narrow + "66}", "host"),
+            Terms({{2 * 2 * 3 * small, {}}, {2 * 2 * 3 * small / 16, {"n"}}}));
+  EXPECT_EQ(slots("matmul_reduce_scatter", narrow + "dynamic}", "host"),
+            Terms({{2 * 2 * small, {}},
+                   {2 * 2 * small / 32, {"m"}},
+                   {2 * 2 * small / 16, {"n"}},
+                   {2 * 2 * small / (32 * 16), {"m", "n"}}}));
+}
+
+TEST(Workspace, HoldsGatheredRowsAsTheMainLoopReadsThem) {
+  const auto bytes = [](const std::string& rest, const std::string& target) {
+    const std::string variant = "variant: workgroup_specialized, world: 2, ";
+    return plan("all_gather_matmul", variant + rest, target).kernels.at(0).workspace.terms.at(0).bytes;
+  };
+  // 300 rows in 3 chunks of 128, 72 columns in 2 stages of 64.
+  EXPECT_EQ(bytes("dtype: bf16, shape: {m: 600, n: 64, k: 72}", "sm_90a"), 2 * 2 * 3 * 2 * 128 * 64 * 2);
+  // As they are, but aligned.
+  EXPECT_EQ(bytes("dtype: f32, shape: {m: 6, n: 64, k: 5}", "sm_90a"), 2 * 256);
+}
+
+TEST(Tiles, FitThreadsAndSharedMemory) {
+  const auto config = [](const std::string& words) { return std::string(layer) + ", config: {" + words + "}"; };
+  expect_refused("all_gather_matmul", config("tile_m: 16, tile_n: 24, threads: 64"), "gfx942",
+                 "write powers of two for tile_m, tile_n and threads");
+  expect_refused("all_gather_matmul", config("threads: 64, tile_m: 128"), "gfx942", "from 1 to 64 times as many");
+  expect_refused("matmul_reduce_scatter", config("tile_k: 512"), "sm_90a", "bytes of shared memory");
+  expect_refused("all_gather_matmul", config("comm_blocks: 4, blocks: 4"), "gfx942", "comm_blocks must be from 1 to 3");
+  expect_refused("all_gather_matmul", config("tile_k: 3"), "host", "cut accesses of 16 bytes");
+  // Results of 2 bytes are summed eight at a time, whatever the operands' vector.
+  expect_refused("matmul_reduce_scatter",
+                 "variant: fused_sequential, dtype: f16, world: 2, shape: {m: 64, n: 24, k: 32}, config: {vector: 4, "
+                 "threads: 192, tile_m: 48, tile_n: 12, tile_k: 16}",
+                 "host", "of 8 for tile_n");
+  expect_planned("all_gather_matmul", config("tile_m: 32, tile_n: 128, tile_k: 32"), "gfx942");
+}
+
+const Constant& main_loop(const Plan& plan) {
+  return constant(plan, "MainLoop");
+}
+
+TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
+  const auto product = [](const std::string& rest) { return plan("matmul", "world: 1, " + rest, "sm_90a"); };
+  for (const char* dtype : {"f16", "bf16"}) {
+    const Plan fast = product("dtype: " + std::string(dtype) + ", shape: {m: dynamic, n: 520, k: 72}");
+    EXPECT_EQ(main_loop(fast).text(), "WarpgroupMma");
+    EXPECT_EQ(fast.kernels[0].number("threads"), 384);
+    EXPECT_EQ(fast.kernels[0].maps.size(), 2u);
+  }
+  const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
+    const Plan plain = product(rest);
+    EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
+    EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
+    EXPECT_TRUE(plain.kernels[0].maps.empty());
+  };
+  expect_fma("dtype: f32, shape: {m: 128, n: 128, k: 64}", "the operands are not of 16 bits");
+  expect_fma("dtype: bf16, accumulate: f64, shape: {m: 128, n: 128, k: 64}", "sums are not in f32");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 65}", "rows of 65 elements are no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 65, k: 64}", "rows of 65 elements are no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
+  expect_fma("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}", "rows of n elements may be no multiple of 16 bytes");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
+  expect_fma("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}",
+             "rows of 65 elements are no multiple of 16 bytes");
+  EXPECT_EQ(main_loop(product("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 65, k: 64}")).text(), "WarpgroupMma");
+  EXPECT_EQ(main_loop(product("dtype: bf16, layout: {b: nk}, shape: {m: 8, n: dynamic, k: 64}")).text(),
+            "WarpgroupMma");
+  EXPECT_EQ(main_loop(plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 128, k: 64}", "host")).reason, "");
+}
+
+TEST(MainLoop, ReadsBInItsLayout) {
+  const auto map_of_b = [](const std::string& layout) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 512, k: 256}, layout: {b: " + layout + "}",
+                "sm_90a")
+        .kernels[0]
+        .maps.at(1);
+  };
+  const iris::MatrixMap kn = map_of_b("kn");
+  EXPECT_EQ(kn.rows.extent + kn.columns.extent, "kn");
+  EXPECT_EQ(kn.box_rows, 64);
+  const iris::MatrixMap nk = map_of_b("nk");
+  EXPECT_EQ(nk.rows.extent + nk.columns.extent, "nk");
+  EXPECT_EQ(nk.box_rows, 128);  // of the tile
+  for (const char* variant : {"workgroup_specialized", "bulk_synchronous"}) {
+    const std::string rest = ", dtype: f16, world: 2, shape: {m: 8, n: 6, k: 4}, layout: {b: nk}";
+    const Plan fused = plan("matmul_all_gather", "shard: n, variant: " + std::string(variant) + rest, "host");
+    const iris::Argument& b = fused.arguments.at(1);
+    EXPECT_EQ(b.shape, (std::vector<iris::Dimension>{{"n", 1, 2}, {"k"}}));
+    EXPECT_EQ(constant(fused, "LayoutB").text(), "ColumnMajor");
+  }
+}
+
+TEST(MainLoop, IsOfMatrixUnitsOnAmdForRowsOfAnyLength) {
+  const std::string odd = "shape: {m: dynamic, n: 65, k: 0}";
+  for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {
+    const auto product = [&](const std::string& rest) { return plan("matmul", "world: 1, " + rest, target); };
+    for (const char* dtype : {"f16", "bf16"}) {
+      const Plan fast = product("dtype: " + std::string(dtype) + ", " + odd);
+      EXPECT_EQ(main_loop(fast).text(), "WaveMma");
+      EXPECT_EQ(main_loop(fast).reason,
+                "matrix units, fed from two stages in shared memory; rows of 65 elements are no multiple of 16 bytes; "
+                "such rows are read one element at a time");
+      EXPECT_EQ(fast.kernels[0].number("threads"), 512);
+      EXPECT_TRUE(fast.kernels[0].maps.empty());
+    }
+    const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
+      const Plan plain = product(rest);
+      EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
+      EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
+    };
+    expect_fma("dtype: f32, " + odd, "the operands are not of 16 bits");
+    expect_fma("dtype: f16, accumulate: f64, " + odd, "sums are not in f32");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_m: 64}", "they take a tile_m of 128 or 256");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_n: 256, tile_m: 64}", "they take a tile_m of 128 or 256");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_n: 32}", "they take a tile_n of 64 or 128");
+    expect_fma("dtype: f16, " + odd + ", config: {tile_k: 16}", "they take a tile_k of 32");
+    expect_fma("dtype: f16, " + odd + ", config: {threads: 256}", "they take blocks of 512 threads");
+  }
+}
+
+/// Of the tiles for AMD's matrix units the one that keeps most of 304 compute units at work, a smaller one the slower.
+TEST(MainLoop, TakesSmallerTilesWhereLargeOnesAreFewOnAmd) {
+  const auto tile = [](const std::string& shape) {
+    const KernelPlan kernel = plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "gfx942").kernels[0];
+    return std::to_string(kernel.number("tile_m")) + " x " + std::to_string(kernel.number("tile_n"));
+  };
+  EXPECT_EQ(tile("m: 8192, n: 8192, k: 8192"), "256 x 128");
+  EXPECT_EQ(tile("m: 8192, n: dynamic, k: 8192"), "128 x 128");
+  EXPECT_EQ(tile("m: 2048, n: 2048, k: 8192"), "128 x 128");
+  EXPECT_EQ(tile("m: 1024, n: 1024, k: 8192"), "128 x 64");
+}
+
+/// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.
+TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
+  const auto tile_n = [](const std::string& shape) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+  };
+  EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
+  EXPECT_EQ(tile_n("m: dynamic, n: 8192, k: 8192"), 256);
+}
+
+TEST(MainLoop, FillsAComputeUnitWithOneBlock) {
+  const std::string rows = "dtype: bf16, world: 4, shape: {m: 8192, n: 8192, k: 3584}, variant: ";
+  expect_planned("matmul_reduce_scatter", rows + "fused_sequential, config: {blocks: 132}", "sm_90a");
+  expect_refused("matmul_reduce_scatter", rows + "fused_sequential, config: {blocks: 133}", "sm_90a",
+                 "133 blocks of 384 threads are not resident together; write from 1 to 132 blocks");
+  // Blocks that nobody asked for do not get in the way of those that somebody did.
+  const Plan few = plan("matmul_reduce_scatter", rows + "workgroup_specialized, config: {blocks: 6}", "sm_90a");
+  EXPECT_EQ(few.kernels[0].number("comm_blocks"), 3);
+}
+
+/// More blocks than run side by side make a product no faster.
+TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
+  for (const char* dtype : {"bf16", "f32", "f64"}) {
+    const auto predicted = [&](const std::string& config) {
+      return plan("matmul", "world: 1, dtype: " + std::string(dtype) + ", shape: {m: 4096, n: 4096, k: 512}" + config,
+                  "sm_90a")
+          .prediction.time_us;
+    };
+    EXPECT_NEAR(predicted(", config: {blocks: 2048}"), predicted(""), 0.01) << dtype;
+    EXPECT_GT(predicted(", config: {blocks: 16}"), 4 * predicted("")) << dtype;
+  }
+}
+
+/// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
+TEST(MainLoop, HoldsAsManyStagesAsFit) {
+  for (const int tile_n : {64, 128, 256}) {
+    const Plan product =
+        plan("matmul",
+             "world: 1, dtype: bf16, shape: {m: 512, n: 512, k: 512}, config: {tile_n: " + std::to_string(tile_n) + "}",
+             "sm_90a");
+    const std::int64_t stages = product.kernels[0].number("stages");
+    EXPECT_GE(stages, 3);
+    EXPECT_LE(stages * (128 + tile_n) * 64 * 2 + 128 * (tile_n + 8) * 2 + 1024, 227 * 1024) << tile_n;
+  }
+}
+
+TEST(Roles, AreOneBlockForEachTileOfASmallProblem) {
+  const KernelPlan kernel = plan("all_gather_matmul", layer, "gfx942").kernels.at(0);
+  EXPECT_EQ(kernel.number("comm_blocks"), 16);
+  EXPECT_EQ(kernel.number("blocks"), 16 + 8 * 4);  // 224 rows are 4 tiles on each of 8 ranks
+  EXPECT_EQ(kernel.flags, kernel.number("blocks") * 8 + 16 * 8);
+}
+
+}  // namespace
+}  // namespace irisgen
