@@ -142,9 +142,12 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   tiles.k = decide(request, kernel, "tile_k", fallback.k, "", units ? std::string(units->depth_reason) : reason);
   choose_band(request, kernel, products, fallback.band);
   if (kernel.main_loop() == MainLoop::wgmma) {
-    add_number(kernel, "stages", wgmma_stages(request.target, tiles.n), "slices of both operands on their way",
-               "as many as shared memory holds beside a finished tile");
-    kernel.maps = wgmma_maps(request, products, tiles);
+    const std::int64_t stage_rows = wgmma_stage_rows(request, products, tiles.m);
+    add_number(kernel, "stage_rows", stage_rows, "rows of A in a slice",
+               stage_rows < tiles.m ? "there are no more" : "those of a tile");
+    add_number(kernel, "stages", wgmma_stages(request.target, stage_rows, tiles.n),
+               "slices of both operands on their way", "as many as shared memory holds beside a finished tile");
+    kernel.maps = wgmma_maps(request, products, tiles, stage_rows);
   } else if (!units) {
     check_fragment(request, tiles);
     check_shared_memory(request, tiles);
@@ -217,8 +220,8 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const double k = length(problem, "k");
   if (fills_compute_unit(kernel)) {
     const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
-    return with_arrival(problem, target, products, comm_blocks, blocks, of_kernel,
-                        turns * matrix_units_of(target)->tile_us(target, of_kernel, k));
+    return with_links(problem, target, products, comm_blocks, blocks, of_kernel,
+                      turns * matrix_units_of(target)->tile_us(target, of_kernel, k));
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
@@ -277,7 +280,7 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
   }
   const std::int64_t tile_k = kernel.number("tile_k");
   return slots_of(problem, rows_of_ranks(problem, kernel), {"k", tile_k},
-                  kernel.number("tile_m") * tile_k * iris::bytes_of(problem.dtype));
+                  kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {

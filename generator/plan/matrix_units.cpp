@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <tuple>
@@ -56,7 +57,8 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 // sm_90a: device/main_loop/wgmma.hpp.
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 128, 64, 384, 16}};
+constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 192, 64, 384, 16},
+                                    Tiles{128, 128, 64, 384, 16}, Tiles{128, 64, 64, 384, 16}};
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
   const Problem& problem = request.problem;
@@ -70,16 +72,15 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
-  if (differs(request, "tile_n", {64, 128, 256})) return "they take a tile_n of 64, 128 or 256";
+  if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
   if (differs(request, "tile_k", {64})) return "they take a tile_k of 64";
   return "";
 }
 
-/// Measured on an H200: tiles of 128 columns multiply at that share of the rate of 256, tiles of 64 take as long as
-/// those, and between a tile and the next some time is lost.
+/// Measured on an H200: narrow tiles multiply at a share of the rate of 256 columns, and between a tile and the next
+/// some time is lost.
 double wgmma_tile_us(const Target& target, const Tiles& tiles, double k) {
-  constexpr double share_of_narrow = 0.9;
-  const double share = tiles.n == 256 ? 1 : share_of_narrow * static_cast<double>(tiles.n) / 128;
+  const double share = tiles.n == 256 ? 1 : tiles.n == 192 ? 0.93 : tiles.n == 128 ? 0.85 : 0.51;
   return tile_us(target, tiles, k, share, 1.5);
 }
 
@@ -131,10 +132,13 @@ constexpr std::array matrix_units = {
                 .depth_reason = "16 bytes for each lane of a product"},
 };
 
-/// Those of the tiles that `config:` allows; at least one.
-std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request) {
+/// Those of the tiles that `config:` allows; at least one. Threads that sum parts of tiles divide their rows evenly if
+/// these are a power of two.
+std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
   for (const Tiles& tiles : units.tiles) {
+    const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
+    if (products.sums_parts && !even && !request.wanted("tile_n")) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
         request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
       allowed.push_back(tiles);
@@ -154,15 +158,17 @@ const MatrixUnits* matrix_units_of(const Target& target) {
   return found == matrix_units.end() ? nullptr : found;
 }
 
-double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
-                    std::int64_t blocks, const Tiles& tiles, double multiply_us) {
+double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                  std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
-  if (products.sent_bytes == 0) return multiply_us;
+  if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
+  const double tile_us = matrix_units_of(target)->tile_us(target, tiles, length(problem, "k"));
+  if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
   const double rate = std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
   const double link_us = products.sent_bytes / rate / 1e3;
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
-  return std::max(multiply_us + waiting * link_us, link_us);
+  return std::max(multiply_us + waiting * link_us, link_us + tile_us);
 }
 
 std::int64_t wgmma_row_bytes(std::int64_t tile_n) {
@@ -170,15 +176,23 @@ std::int64_t wgmma_row_bytes(std::int64_t tile_n) {
   return tile_n * result_bytes + access_bytes;
 }
 
-std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n) {
+std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m) {
+  constexpr std::int64_t group = 8;  // of rows that are swizzled together
+  const auto rows = static_length(request.problem, products.rows);
+  return rows ? std::min(tile_m, std::max(group, divide_up(*rows, group) * group)) : tile_m;
+}
+
+std::int64_t wgmma_stages(const Target& target, std::int64_t stage_rows, std::int64_t tile_n) {
+  constexpr std::int64_t most = 16;
   constexpr std::int64_t row_bytes = 128;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
   const std::int64_t finished = tile_m * wgmma_row_bytes(tile_n);
-  return std::min<std::int64_t>(6, (target.shared_bytes - barriers - finished) / ((tile_m + tile_n) * row_bytes));
+  return std::min(most, (target.shared_bytes - barriers - finished) / ((stage_rows + tile_n) * row_bytes));
 }
 
-std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles) {
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
+                                        std::int64_t stage_rows) {
   constexpr int panel_columns = 64;
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
@@ -190,7 +204,7 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
                     .box_rows = static_cast<int>(box_rows),
                     .box_columns = panel_columns});
   };
-  add("a", products.a_rows, {"k"}, tiles.m);
+  add("a", products.a_rows, {"k"}, stage_rows);
   if (request.problem.layout_b == iris::Layout::nk) {
     add("b", products.columns, {"k"}, tiles.n);
   } else {
@@ -214,7 +228,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   if (free && !units.sending_blocks.empty()) {
     all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());
   }
-  const std::vector<Tiles> all_tiles = allowed_tiles(units, request);
+  const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
                    request.wanted("comm_blocks").value_or(usual), 0};
   if (!request.problem.is_static()) return best;
@@ -229,7 +243,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
       const double multiply_us =
           static_cast<double>(turns) * units.tile_us(request.target, tiles, length(request.problem, "k"));
       const double us =
-          with_arrival(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
+          with_links(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       const std::tuple time = {us, multiply_us, -comm_blocks};
       if (time >= best_time) continue;
       best_time = time;

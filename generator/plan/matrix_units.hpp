@@ -54,16 +54,20 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
 std::string turns_text(std::int64_t turns);
 
-/// The time of a product whose operands arrive meanwhile: blocks that find no tile of the rank's own wait for the first
-/// ones. A block that sends carries so much, measured on H200s.
-double with_arrival(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
-                    std::int64_t blocks, const Tiles& tiles, double multiply_us);
+/// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
+/// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
+/// leave, the first of them when it is finished.
+double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                  std::int64_t blocks, const Tiles& tiles, double multiply_us);
 
 /// Of a row of a finished tile, as device/main_loop/wgmma.hpp holds it: 16 bytes more than it has.
 std::int64_t wgmma_row_bytes(std::int64_t tile_n);
+/// Rows of A in a stage: those of a tile, fewer where there are fewer.
+std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m);
 /// Slices that shared memory holds beside a finished tile of so many columns.
-std::int64_t wgmma_stages(const Target& target, std::int64_t tile_n);
+std::int64_t wgmma_stages(const Target& target, std::int64_t stage_rows, std::int64_t tile_n);
 /// What its tensor copies read.
-std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles);
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
+                                        std::int64_t stage_rows);
 
 }  // namespace irisgen

@@ -45,6 +45,7 @@ TEST(Workspace, HoldsGatheredRowsAsTheMainLoopReadsThem) {
   };
   // 300 rows in 3 chunks of 128, 72 columns in 2 stages of 64.
   EXPECT_EQ(bytes("dtype: bf16, shape: {m: 600, n: 64, k: 72}", "sm_90a"), 2 * 2 * 3 * 2 * 128 * 64 * 2);
+  EXPECT_EQ(bytes("dtype: bf16, shape: {m: 40, n: 64, k: 72}", "sm_90a"), 2 * 2 * 2 * 24 * 64 * 2);
   // As they are, but aligned.
   EXPECT_EQ(bytes("dtype: f32, shape: {m: 6, n: 64, k: 5}", "sm_90a"), 2 * 256);
 }
@@ -110,7 +111,7 @@ TEST(MainLoop, ReadsBInItsLayout) {
   EXPECT_EQ(kn.box_rows, 64);
   const iris::MatrixMap nk = map_of_b("nk");
   EXPECT_EQ(nk.rows.extent + nk.columns.extent, "nk");
-  EXPECT_EQ(nk.box_rows, 128);  // of the tile
+  EXPECT_EQ(nk.box_rows, 64);  // of the tile
   for (const char* variant : {"workgroup_specialized", "bulk_synchronous"}) {
     const std::string rest = ", dtype: f16, world: 2, shape: {m: 8, n: 6, k: 4}, layout: {b: nk}";
     const Plan fused = plan("matmul_all_gather", "shard: n, variant: " + std::string(variant) + rest, "host");
@@ -168,6 +169,20 @@ TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
   EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 8192"), 256);
   EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
   EXPECT_EQ(tile_n("m: dynamic, n: 8192, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 16, n: 8192, k: 8192"), 64);  // 128 units read B
+}
+
+/// Narrower tiles arrive or leave sooner: those of 192 columns only where nobody sums parts of them.
+TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
+  const auto tile_n = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "world: 2, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+  };
+  EXPECT_EQ(tile_n("all_gather_matmul", "m: 4096, n: 1280, k: 8192"), 192);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024"), 128);
+  for (int n = 1000; n < 3000; n += 200) {
+    EXPECT_NE(tile_n("matmul_all_reduce", "m: 4096, k: 8192, n: " + std::to_string(n)), 192) << n;
+  }
 }
 
 TEST(MainLoop, FillsAComputeUnitWithOneBlock) {
@@ -195,7 +210,7 @@ TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
 
 /// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
 TEST(MainLoop, HoldsAsManyStagesAsFit) {
-  for (const int tile_n : {64, 128, 256}) {
+  for (const int tile_n : {64, 128, 192, 256}) {
     const Plan product =
         plan("matmul",
              "world: 1, dtype: bf16, shape: {m: 512, n: 512, k: 512}, config: {tile_n: " + std::to_string(tile_n) + "}",
@@ -204,6 +219,21 @@ TEST(MainLoop, HoldsAsManyStagesAsFit) {
     EXPECT_GE(stages, 3);
     EXPECT_LE(stages * (128 + tile_n) * 64 * 2 + 128 * (tile_n + 8) * 2 + 1024, 227 * 1024) << tile_n;
   }
+}
+
+/// Rows that do not exist take no place, in groups of eight.
+TEST(MainLoop, HoldsTheRowsThatThereAre) {
+  const auto kernel = [](const std::string& m) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {n: 8192, k: 8192, m: " + m + "}", "sm_90a").kernels[0];
+  };
+  EXPECT_EQ(kernel("0").number("stage_rows"), 8);
+  EXPECT_EQ(kernel("1").number("stage_rows"), 8);
+  EXPECT_EQ(kernel("17").number("stage_rows"), 24);
+  EXPECT_EQ(kernel("17").maps.at(0).box_rows, 24);
+  EXPECT_EQ(kernel("121").number("stage_rows"), 128);
+  EXPECT_EQ(kernel("500").number("stage_rows"), 128);
+  EXPECT_EQ(kernel("dynamic").number("stage_rows"), 128);
+  EXPECT_EQ(kernel("1").number("stages"), 16);
 }
 
 TEST(Roles, AreOneBlockForEachTileOfASmallProblem) {

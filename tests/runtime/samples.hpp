@@ -159,7 +159,7 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
   };
   for (const auto& [layout, m, n, k, tile_n] :
        {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
-        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 64}, Shape{"nk", 131, 99, 136, 128},
+        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 128},
         Shape{"kn", 70, 1032, 1000, 256}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,

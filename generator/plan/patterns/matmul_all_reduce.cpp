@@ -11,8 +11,19 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
+/// What a rank sends: its products to those who sum them, and its sums to all.
+double sent_bytes(const Problem& problem) {
+  return 2.0 * (problem.world - 1) / problem.world * matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
+}
+
 Products products(const Problem& problem, bool moves_by_blocks) {
-  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .moves_by_blocks = moves_by_blocks, .parts = problem.world};
+  return {.rows = {"m"},
+          .columns = {"n"},
+          .a_rows = {"m"},
+          .moves_by_blocks = moves_by_blocks,
+          .shipped_bytes = problem.is_static() ? sent_bytes(problem) : 0,
+          .sums_parts = true,
+          .parts = problem.world};
 }
 
 /// What both kernels have: `blocks` of them multiply.
@@ -44,8 +55,7 @@ Draft plan_fused_sequential(const Request& request) {
 
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
   const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
-  const double others = static_cast<double>(problem.world - 1) / problem.world;
-  return {{.link_bytes = 2 * others * results,
+  return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = 3 * results,
            .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
            .summing_us = moves_by_blocks ? summing_us(draft.kernels[0], results) : 0,

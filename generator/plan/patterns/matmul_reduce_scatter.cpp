@@ -12,12 +12,19 @@ std::vector<Argument> arguments(const Problem& problem) {
       {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m", 1, problem.world}, {"n"}}}};
 }
 
+/// Of a rank's rows of one product.
+double slot_bytes(const Problem& problem) {
+  return matrix_bytes(problem, {{"m", 1, problem.world}, {"n"}}, problem.result);
+}
+
 Products products(const Problem& problem, bool moves_by_blocks) {
   return {.rows = {"m", 1, problem.world},
           .columns = {"n"},
           .count = problem.world,
           .a_rows = {"m"},
           .moves_by_blocks = moves_by_blocks,
+          .shipped_bytes = problem.is_static() ? (problem.world - 1) * slot_bytes(problem) : 0,
+          .sums_parts = true,
           .parts = problem.world};
 }
 
@@ -49,7 +56,7 @@ Draft plan_fused_sequential(const Request& request) {
 }
 
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
-  const double slot = matrix_bytes(problem, {{"m", 1, problem.world}, {"n"}}, problem.result);
+  const double slot = slot_bytes(problem);
   return {{.link_bytes = (problem.world - 1) * slot,
            .memory_bytes = 2 * problem.world * slot,
            .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),

@@ -57,18 +57,18 @@ struct TileSequence {
   /// Called by one thread, whose release publishes the stored tile.
   template <typename Tile>
   __device__ __forceinline__ void tell(const Tile&) const {}
-  /// Whether there is something to do with the tile once it is in its place. The two functions below are then called,
-  /// each by every thread of a group, with a barrier of the group between them.
+  /// Whether there is something to do with the tile once it is in its place and told of.
   template <typename Tile>
   __device__ __forceinline__ bool completes(const Tile&) const {
     return false;
   }
-  /// Waits for its part of what that needs, as wait() does; for the tile itself, too, of which tell() tells: the time
-  /// in which that is made counts as waiting.
+  /// Called then by each thread of a group, which waits for its part of what that needs, as wait() does.
   template <typename Tile>
   __device__ __forceinline__ bool wait_to_complete(const Tile&, ThreadGroup) const {
     return true;
   }
+  /// Called by each thread of a group, after all waits of that group or of another one. Its threads come at different
+  /// times.
   template <typename Tile>
   __device__ __forceinline__ void complete(const Tile&, ThreadGroup) const {}
 };

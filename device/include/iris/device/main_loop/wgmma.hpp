@@ -6,13 +6,13 @@
 /// warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them. Of the other
-/// warpgroups each multiplies 64 rows of every tile. All walk the same tiles and meet in barriers in shared memory, so
-/// that loads, products and stores of neighbouring tiles overlap.
+/// warpgroups each multiplies 64 rows of every tile; then it helps to complete. All walk the same tiles and meet in
+/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
 ///
-/// Config names threads (384), tile_m (128), tile_n (64, 128 or 256), tile_k (64), stages, LayoutB, Element and Result.
-/// Rows of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's
-/// warp-specialised persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any
-/// rank, is our own.
+/// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (64), stages, stage_rows (tile_m, or
+/// what there is), LayoutB, Element and Result. Rows of A and of B are multiples of 16 bytes. The arrangement follows
+/// pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles leave row by row in plain
+/// bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -33,6 +33,8 @@ struct WarpgroupMma {
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warpgroup = 64;
   static constexpr int depth_of_product = 16;  // of one instruction
+  static constexpr int team_threads = 64;      // that complete tiles together
+  static constexpr u32 parts_of_tile = 4;      // that teams complete
   static constexpr int row_bytes = staged_row_bytes;
 
   /// Of a finished tile in shared memory, and of a TileImage: 16 bytes more than a row has, which spread the rows over
@@ -50,12 +52,12 @@ struct WarpgroupMma {
                   "a warpgroup moves data, and two multiply 64 rows of a tile each");
 
     static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
-    static constexpr int stage_bytes = (Config::tile_m + Config::tile_n) * row_bytes;
+    static constexpr int stage_bytes = (Config::stage_rows + Config::tile_n) * row_bytes;
 
     /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
     /// of 64 columns, each in rows along n.
     struct alignas(1024) Stage {
-      Element a[Config::tile_m * Config::tile_k];
+      Element a[Config::stage_rows * Config::tile_k];
       Element b[Config::tile_n * Config::tile_k];
     };
     Stage stages[Config::stages];
@@ -66,6 +68,9 @@ struct WarpgroupMma {
     u64 shipped;                ///< it has left
     i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
     u32 failed;                 ///< a wait ran out of time
+    u32 tiles_told;             ///< tiles that have been told of
+    u32 parts_taken;            ///< of tiles that are completed: parts that a team has taken
+    u32 part[Config::threads / team_threads - 1];  ///< which each team has
   };
 
   template <typename Config>
@@ -111,6 +116,8 @@ struct WarpgroupMma {
       platform::publish_barriers();
       block.stop = never;
       block.failed = 0;
+      block.tiles_told = 0;
+      block.parts_taken = 0;
     }
     sync_block();
     const int warp = thread_index() / 32;
@@ -120,9 +127,8 @@ struct WarpgroupMma {
       load<Config>(block, tiles, first, stride);
     } else if (warp == 1) {
       ship<Config>(block, tiles, first, stride);
-    } else {
-      complete<Config>(block, tiles, first, stride);
     }
+    if (warp >= 2) complete<Config>(block, tiles, first, stride);
     sync_block();
     return block.failed == 0;
   }
@@ -199,8 +205,11 @@ struct WarpgroupMma {
     constexpr bool transposed = !Config::LayoutB::contiguous_along_k;
     constexpr u32 a_step = depth_of_product * sizeof(Element) >> 4;  // in units of a descriptor's address
     constexpr u32 b_step = transposed ? depth_of_product * row_bytes >> 4 : a_step;
+    constexpr int pending = Config::stages > 3 ? 1 : 0;  // stages whose products may be under way with the next one's
     const int group = thread_index() / warpgroup_threads - 1;
+    const bool has_rows = Config::stage_rows > rows_of_warpgroup || group == 0;
     Turn<Config> turn;
+    Turn<Config> freed;
     u32 shipments = 0;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
@@ -218,19 +227,29 @@ struct WarpgroupMma {
         const auto& stage = block.stages[turn.stage];
         const u64 a = platform::matrix_descriptor(stage.a + group * rows_of_warpgroup * Config::tile_k, 0);
         const u64 b = platform::matrix_descriptor(stage.b, transposed ? 64 * row_bytes : 0);
-        platform::begin_products();
+        if (has_rows) {
+          platform::begin_products();
 #pragma unroll
-        for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
-          platform::multiply_16<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, k + i);
+          for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
+            platform::multiply_16<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, k + i);
+          }
+          platform::commit_products();
+          platform::wait_products<pending>();
         }
-        platform::commit_products();
-        platform::wait_products();
-        if (thread_index() % warpgroup_threads == 0) platform::arrive(block.empty[turn.stage]);
+        if (k >= pending) free_stage<Config>(block, freed);
         turn.advance();
       }
+      platform::wait_products();
+      if (pending > 0) free_stage<Config>(block, freed);
       platform::wait_barrier(block.shipped, ++shipments & 1);
       stage_results<Config>(block, group * rows_of_warpgroup, sums);
     }
+  }
+
+  template <typename Config>
+  __device__ __forceinline__ static void free_stage(Shared<Config>& block, Turn<Config>& freed) {
+    if (thread_index() % warpgroup_threads == 0) platform::arrive(block.empty[freed.stage]);
+    freed.advance();
   }
 
   template <typename Config>
@@ -272,19 +291,57 @@ struct WarpgroupMma {
     }
   }
 
-  /// Two warps complete tiles, while others are shipped.
+  /// Where a team's walk through the tiles has come to.
+  struct Completion {
+    i64 number;       ///< of the tile
+    u32 tiles = 0;    ///< before it
+    u32 parts = 0;    ///< before its own, of tiles that are to be completed
+    bool has = true;  ///< there is one
+  };
+
+  /// Goes on to the tile of which `part` is one, counted from the block's first.
+  template <typename Tiles>
+  __device__ __forceinline__ static void find_part(Completion& at, u32 part, const Tiles& tiles, i64 stride) {
+    for (; at.number < tiles.count(); at.number += stride) {
+      const auto tile = tiles.at(at.number);
+      if (!tiles.has(tile)) continue;
+      if (tiles.completes(tile) && part - at.parts < parts_of_tile) return;
+      if (tiles.completes(tile)) at.parts += parts_of_tile;
+      ++at.tiles;
+    }
+    at.has = false;
+  }
+
+  /// Teams of two warps complete tiles that have been shipped, part by part: one team all the time, those that multiply
+  /// once they are done, so that little is left after the last product.
   template <typename Config, typename Tiles>
   __device__ static void complete(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    const ThreadGroup group = {thread_index() - 64, warpgroup_threads - 64};
-    for (i64 number = first; number < tiles.count(); number += stride) {
-      const auto tile = tiles.at(number);
-      if (!tiles.has(tile) || !tiles.completes(tile)) continue;
-      const bool going = platform::atomic_load<Order::relaxed, Scope::block>(&block.failed) == 0;
-      if (!platform::sync_group_and(going && tiles.wait_to_complete(tile, group), group.size)) {
+    const int team = thread_index() / team_threads - 1;
+    const ThreadGroup members = {thread_index() % team_threads, team_threads};
+    const auto failed = [&] { return platform::atomic_load<Order::relaxed, Scope::block>(&block.failed) != 0; };
+    Completion at = {.number = first};
+    i64 waited_for = never;
+    while (true) {
+      if (members.index == 0) {
+        block.part[team] = platform::fetch_add<Order::relaxed, Scope::block>(&block.parts_taken, 1U);
+        find_part(at, block.part[team], tiles, stride);
+        while (at.has && !failed() &&
+               platform::atomic_load<Order::acquire, Scope::block>(&block.tiles_told) <= at.tiles) {
+        }
+      }
+      platform::sync_group_and(true, team, team_threads);
+      const u32 part = block.part[team];
+      find_part(at, part, tiles, stride);
+      if (!at.has) return;
+      const auto tile = tiles.at(at.number);
+      const bool arrived = !failed() && (waited_for == at.number || tiles.wait_to_complete(tile, members));
+      if (!platform::sync_group_and(arrived, team, team_threads)) {
         block.failed = 1;
         return;
       }
-      tiles.complete(tile, group);
+      waited_for = at.number;
+      const i64 before = part - at.parts;
+      tiles.complete(tile, {before * team_threads + members.index, parts_of_tile * team_threads});
     }
   }
 
@@ -300,7 +357,10 @@ struct WarpgroupMma {
     if (lane == 0) platform::arrive(block.shipped);
     platform::wait_copies_out();
     platform::sync_warp();
-    if (lane == 0) tiles.tell(tile);
+    if (lane == 0) {
+      tiles.tell(tile);
+      platform::atomic_store<Order::release, Scope::block>(&block.tiles_told, shipments + 1);
+    }
     return true;
   }
 
@@ -324,18 +384,20 @@ struct WarpgroupMma {
       }
     }
   }
-  /// Several lanes copy, so that several copies are under way.
+  /// Piece by piece: what waits for a link in the accelerator would hold up the copies that fill the stages.
   template <typename Config, typename Result>
   __device__ static void send(const Shared<Config>& block, const TileImage<Result>& image, int lane) {
-    constexpr int rows_of_copy = 16;
-    for (int row = lane * rows_of_copy; row < image.rows; row += 32 * rows_of_copy) {
+    constexpr i64 rows_of_piece = 16;
+    if (lane != 0) return;
+#pragma unroll 1
+    for (i64 row = 0; row < image.rows; row += rows_of_piece) {
       const i64 left = image.rows - row;
-      const i64 rows = left < rows_of_copy ? left : rows_of_copy;
+      const i64 rows = left < rows_of_piece ? left : rows_of_piece;
       platform::copy_out(image.data + row * image_stride<Config>, block.finished[row],
                          static_cast<u32>(rows * sizeof(block.finished[row])));
+      platform::commit_copies_out();
+      platform::wait_copies_out_read();
     }
-    platform::commit_copies_out();
-    platform::wait_copies_out_read();
   }
 };
 

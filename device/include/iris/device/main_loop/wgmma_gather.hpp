@@ -8,7 +8,7 @@
 /// that loop reads them, so that each travels, and is read, in one piece.
 namespace iris::device {
 
-/// A stage of A has tile_m rows of tile_k elements, of so many bytes, swizzled in groups of eight rows.
+/// A stage of A has stage_rows rows of tile_k elements, of so many bytes, swizzled in groups of eight rows.
 inline constexpr int staged_row_bytes = 128;
 
 /// A matrix as the tensor memory accelerator reads it.
@@ -29,7 +29,7 @@ struct StagedOperand {
 template <typename Config>
 struct GatheredStages {
   using Element = typename Config::Element;
-  static constexpr i64 stage_elements = Config::tile_m * Config::tile_k;
+  static constexpr i64 stage_elements = Config::stage_rows * Config::tile_k;
   Element* data;
   i64 rows;
   i64 k;

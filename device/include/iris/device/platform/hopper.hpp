@@ -92,16 +92,17 @@ __device__ __forceinline__ void wait_copies_out() {
 __device__ __forceinline__ void sync_warp() {
   __syncwarp();
 }
-/// Waits for `threads` threads that call it, whole warps; true if all of them passed true. One such group in a block.
-__device__ __forceinline__ bool sync_group_and(bool mine, u32 threads) {
+/// Waits for `threads` threads that call it with the same `group`, whole warps; true if all of them passed true. Groups
+/// of a block are numbered from 0 to 14.
+__device__ __forceinline__ bool sync_group_and(bool mine, u32 group, u32 threads) {
   u32 all;
   asm volatile(
       "{\n.reg .pred mine, all;\n"
       "setp.ne.u32 mine, %1, 0;\n"
-      "barrier.cta.red.and.pred all, 1, %2, mine;\n"
+      "barrier.cta.red.and.pred all, %2, %3, mine;\n"
       "selp.u32 %0, 1, 0, all;\n}"
       : "=r"(all)
-      : "r"(u32{mine}), "r"(threads)
+      : "r"(u32{mine}), "r"(group + 1), "r"(threads)
       : "memory");
   return all != 0;
 }
@@ -133,8 +134,10 @@ __device__ __forceinline__ void begin_products() {
 __device__ __forceinline__ void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
+/// Until the products are done, but for the last `pending` groups that have been committed.
+template <int pending = 0>
 __device__ __forceinline__ void wait_products() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
 // The sums of a 64 × n product, n / 2 in each thread, as operands of an assembly statement: lists of eight.
@@ -168,6 +171,9 @@ __device__ __forceinline__ void wait_products() {
   } else if constexpr (columns == 128) {                                                                            \
     IRIS_PRODUCT("128", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32, "64", "65", "66", "67", IRIS_SUMS32(0),          \
                  IRIS_SUMS32(32));                                                                                  \
+  } else if constexpr (columns == 192) {                                                                            \
+    IRIS_PRODUCT("192", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64, "96", "97", "98", "99",     \
+                 IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64));                                                 \
   } else {                                                                                                          \
     IRIS_PRODUCT("256", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64 ", " IRIS_NAMES32_96, "128", \
                  "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));           \
@@ -182,7 +188,8 @@ inline constexpr bool is_bf16<bf16> = true;
 /// are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, else along k.
 template <typename T, bool transposed, int columns>
 __device__ __forceinline__ void multiply_16(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
-  static_assert(columns == 64 || columns == 128 || columns == 256, "a product is 64, 128 or 256 columns wide");
+  static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256,
+                "a product is 64, 128, 192 or 256 columns wide");
   if constexpr (is_bf16<T>) {
     IRIS_PRODUCT_OF("bf16")
   } else {
