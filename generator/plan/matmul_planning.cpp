@@ -145,9 +145,12 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
     const std::int64_t stage_rows = wgmma_stage_rows(request, products, tiles.m);
     add_number(kernel, "stage_rows", stage_rows, "rows of A in a slice",
                stage_rows < tiles.m ? "there are no more" : "those of a tile");
-    add_number(kernel, "stages", wgmma_stages(request.target, stage_rows, tiles.n),
+    const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);
+    add_number(kernel, "box_rows", box_rows, "rows of A in one copy",
+               box_rows < stage_rows ? "of which one comes while another leaves" : "those of a slice");
+    add_number(kernel, "stages", wgmma_stages(request.target, products, stage_rows, tiles.n),
                "slices of both operands on their way", "as many as shared memory holds beside a finished tile");
-    kernel.maps = wgmma_maps(request, products, tiles, stage_rows);
+    kernel.maps = wgmma_maps(request, products, tiles, box_rows);
   } else if (!units) {
     check_fragment(request, tiles);
     check_shared_memory(request, tiles);

@@ -31,7 +31,8 @@ struct Products {
   Dimension a_rows;              ///< of the argument `a`
   bool gathers_rows = false;     ///< of A, which come from other ranks meanwhile
   bool moves_by_blocks = false;  ///< some of the grid's blocks do not multiply
-  double sent_bytes = 0;         ///< by those blocks, of a static problem; 0 if they send no operands
+  bool sends_beside = false;     ///< blocks send operands beside their products
+  double sent_bytes = 0;         ///< of operands, over the links, of a static problem
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
   bool sums_parts = false;       ///< what other ranks make of a tile is added to it
   int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does

@@ -164,7 +164,12 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
   const double tile_us = matrix_units_of(target)->tile_us(target, tiles, length(problem, "k"));
   if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
-  const double rate = std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  // Measured on two H200s: what sends and what multiplies in one block slow each other down.
+  constexpr double share_of_links = 0.75;
+  constexpr double longer = 1.08;
+  if (products.sends_beside) multiply_us *= longer;
+  const double rate = products.sends_beside ? target.link_gbs * share_of_links
+                                            : std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
   const double link_us = products.sent_bytes / rate / 1e3;
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
@@ -182,17 +187,24 @@ std::int64_t wgmma_stage_rows(const Request& request, const Products& products, 
   return rows ? std::min(tile_m, std::max(group, divide_up(*rows, group) * group)) : tile_m;
 }
 
-std::int64_t wgmma_stages(const Target& target, std::int64_t stage_rows, std::int64_t tile_n) {
+std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
+  constexpr std::int64_t of_tile = 128;
+  return products.sends_beside && stage_rows == of_tile ? of_tile / 2 : stage_rows;
+}
+
+std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows,
+                          std::int64_t tile_n) {
   constexpr std::int64_t most = 16;
   constexpr std::int64_t row_bytes = 128;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
   const std::int64_t finished = tile_m * wgmma_row_bytes(tile_n);
-  return std::min(most, (target.shared_bytes - barriers - finished) / ((stage_rows + tile_n) * row_bytes));
+  const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * row_bytes : 0;
+  return std::min(most, (target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * row_bytes));
 }
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
-                                        std::int64_t stage_rows) {
+                                        std::int64_t box_rows) {
   constexpr int panel_columns = 64;
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
@@ -204,7 +216,7 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
                     .box_rows = static_cast<int>(box_rows),
                     .box_columns = panel_columns});
   };
-  add("a", products.a_rows, {"k"}, stage_rows);
+  add("a", products.a_rows, {"k"}, box_rows);
   if (request.problem.layout_b == iris::Layout::nk) {
     add("b", products.columns, {"k"}, tiles.n);
   } else {
@@ -223,7 +235,8 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   const std::int64_t compute_units = request.target.compute_units;
   const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
   const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
-  const bool free = products.sent_bytes > 0 && !request.wanted("comm_blocks") && !request.wanted("blocks");
+  const bool free = products.sent_bytes > 0 && products.moves_by_blocks && !request.wanted("comm_blocks") &&
+                    !request.wanted("blocks");
   std::vector<std::int64_t> all_comm_blocks = {request.wanted("comm_blocks").value_or(usual)};
   if (free && !units.sending_blocks.empty()) {
     all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());

@@ -64,10 +64,13 @@ double with_links(const Problem& problem, const Target& target, const Products& 
 std::int64_t wgmma_row_bytes(std::int64_t tile_n);
 /// Rows of A in a stage: those of a tile, fewer where there are fewer.
 std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m);
-/// Slices that shared memory holds beside a finished tile of so many columns.
-std::int64_t wgmma_stages(const Target& target, std::int64_t stage_rows, std::int64_t tile_n);
+/// Rows of A in one copy.
+std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
+/// Slices that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
+/// its products, two copies' worth of these.
+std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows, std::int64_t tile_n);
 /// What its tensor copies read.
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
-                                        std::int64_t stage_rows);
+                                        std::int64_t box_rows);
 
 }  // namespace irisgen

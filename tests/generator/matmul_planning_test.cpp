@@ -221,6 +221,22 @@ TEST(MainLoop, HoldsAsManyStagesAsFit) {
   }
 }
 
+/// Two pieces that are sent beside the products take the place of stages.
+TEST(MainLoop, LeavesRoomForWhatIsSentBesideTheProducts) {
+  const auto kernel = [](const std::string& m) {
+    return plan("all_gather_matmul",
+                "variant: fused_sequential, world: 2, dtype: bf16, config: {tile_n: 128}, shape: {n: 8192, k: 8192, "
+                "m: " +
+                    m + "}",
+                "sm_90a")
+        .kernels[0];
+  };
+  EXPECT_EQ(kernel("8192").number("box_rows"), 64);
+  EXPECT_EQ(kernel("8192").number("stages"), 5);
+  EXPECT_EQ(kernel("8192").maps.at(0).box_rows, 64);
+  EXPECT_EQ(kernel("48").number("box_rows"), 24);
+}
+
 /// Rows that do not exist take no place, in groups of eight.
 TEST(MainLoop, HoldsTheRowsThatThereAre) {
   const auto kernel = [](const std::string& m) {

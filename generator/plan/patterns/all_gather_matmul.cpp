@@ -16,36 +16,58 @@ double shard_bytes(const Problem& problem) {
   return matrix_bytes(problem, {{"m", 1, problem.world}, {"k"}}, problem.dtype);
 }
 
-Products products(const Problem& problem) {
+Products products(const Problem& problem, bool moves_by_blocks) {
   const Dimension rows = {"m", 1, problem.world};
   return {.rows = rows,
           .columns = {"n"},
           .count = problem.world,
           .a_rows = rows,
           .gathers_rows = true,
-          .moves_by_blocks = true,
+          .moves_by_blocks = moves_by_blocks,
+          .sends_beside = !moves_by_blocks,
           .sent_bytes = problem.is_static() ? (problem.world - 1) * shard_bytes(problem) : 0,
           .parts = problem.world - 1};
 }
 
-Draft plan_workgroup_specialized(const Request& request) {
+/// What both kernels have: `blocks` of them push rows.
+Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(problem));
-  choose_roles(request, kernel, products(problem), "push rows to the peers");
   if (kernel.main_loop() != MainLoop::wgmma) choose_unroll(request, kernel, 2);  // that one pushes in bulk copies
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, kernel.number("comm_blocks") * problem.world);
+  add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots_of_rows(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+Draft plan_workgroup_specialized(const Request& request) {
+  KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
+  choose_tiles(request, kernel, products(request.problem, true));
+  choose_roles(request, kernel, products(request.problem, true), "push rows to the peers");
+  const std::int64_t blocks = kernel.number("comm_blocks");
+  return plan_kernel(request, std::move(kernel), blocks);
+}
+
+Draft plan_fused_sequential(const Request& request) {
+  KernelPlan kernel = start_kernel(request, "all_gather_matmul/fused_sequential.hip");
+  choose_tiles(request, kernel, products(request.problem, false));
+  choose_matmul_grid(request, kernel, products(request.problem, false));
+  const std::int64_t blocks = kernel.number("blocks");
+  return plan_kernel(request, std::move(kernel), blocks);
+}
+
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
   return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
            .memory_bytes = 2 * problem.world * shard_bytes(problem),
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem)),
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
            .signals = 1}};
+}
+
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, true);
+}
+std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -62,15 +84,22 @@ Draft plan_bulk_synchronous(const Request& request) {
   return whole.take();
 }
 
-constexpr std::array<std::string_view, 1> templates = {"all_gather_matmul/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> specialized = {"all_gather_matmul/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> sequential = {"all_gather_matmul/fused_sequential.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
             .summary = "one grid, two roles: some blocks push rows of A, the others multiply what has arrived",
-            .templates = templates,
+            .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
             .cost = cost_of_workgroup_specialized},
+    Variant{.name = "fused_sequential",
+            .summary = "blocks push rows of A beside their products, and multiply what has arrived",
+            .templates = sequential,
+            .keys = tile_keys,
+            .plan = plan_fused_sequential,
+            .cost = cost_of_fused_sequential},
     Variant{.name = "bulk_synchronous",
             .summary = "an all_gather of A, then a matmul",
             .templates = {},

@@ -52,6 +52,12 @@ __device__ __forceinline__ void push_rows(const Context& context, const Operand<
   Config::MainLoop::template push<Config>(context, own, gathered, block, blocks, tell);
 }
 
+/// Who sends slice number `slice`, of all chunks, in push_and_multiply.
+template <typename Config>
+__device__ __forceinline__ Senders senders_of(i64 slice) {
+  return Config::MainLoop::template senders_of<Config>(slice);
+}
+
 /// Elements of a TileImage, and from a row of it to the next.
 template <typename Config>
 inline constexpr i64 image_stride = Config::MainLoop::template image_stride<Config>;
@@ -63,6 +69,15 @@ inline constexpr i64 image_elements = Config::tile_m * image_stride<Config>;
 template <typename Config, typename Tiles>
 __device__ __forceinline__ bool multiply_tiles(const Tiles& tiles, i64 first, i64 stride) {
   return Config::MainLoop::template run<Config>(tiles, first, stride);
+}
+
+/// multiply_tiles and push_rows at the same time, by all blocks of the grid. tell(step, group) publishes the block's
+/// part of the slice that is its number `step`.
+template <typename Config, typename Tiles, typename Tell>
+__device__ __forceinline__ bool push_and_multiply(const Context& context, const Operand<Config>& own,
+                                                  const Gathered<Config>& gathered, const Tell& tell,
+                                                  const Tiles& tiles) {
+  return Config::MainLoop::template push_and_run<Config>(context, own, gathered, tell, tiles);
 }
 
 }  // namespace iris::device

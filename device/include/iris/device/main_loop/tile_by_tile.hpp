@@ -71,6 +71,21 @@ struct TileByTile {
     }
   }
 
+  /// All blocks send a part of each slice.
+  template <typename Config>
+  __device__ __forceinline__ static Senders senders_of(i64 slice) {
+    return {0, Config::blocks, static_cast<u32>(slice)};
+  }
+
+  /// First the rows, for which others wait.
+  template <typename Config, typename Tell, typename Tiles>
+  __device__ __forceinline__ static bool push_and_run(const Context& context, const Operand<Config>& own,
+                                                      const Gathered<Config>& gathered, const Tell& tell,
+                                                      const Tiles& tiles) {
+    push<Config>(context, own, gathered, block_index(), Config::blocks, tell);
+    return run<Config>(tiles, block_index(), Config::blocks);
+  }
+
   /// Elements from a row of a TileImage to the next: a row is whole accesses.
   template <typename Config>
   static constexpr i64 image_stride = Config::tile_n;

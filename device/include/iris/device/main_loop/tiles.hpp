@@ -29,6 +29,14 @@ struct TileImage {
   i64 rows;
 };
 
+/// Of the blocks that push rows beside their products those that send a certain slice, and how many slices each of them
+/// has sent before that one.
+struct Senders {
+  i64 first;
+  i64 count;
+  u32 before;
+};
+
 /// A sequence of tiles that blocks multiply. A template derives its own, with
 ///
 ///     i64 count() const                                        how many there are

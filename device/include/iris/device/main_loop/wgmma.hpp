@@ -10,9 +10,9 @@
 /// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (64), stages, stage_rows (tile_m, or
-/// what there is), LayoutB, Element and Result. Rows of A and of B are multiples of 16 bytes. The arrangement follows
-/// pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles leave row by row in plain
-/// bulk copies, and so may go to any rank, is our own.
+/// what there is), box_rows (of A in one copy), LayoutB, Element and Result. Rows of A and of B are multiples of 16
+/// bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished
+/// tiles leave row by row in plain bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -66,6 +66,7 @@ struct WarpgroupMma {
     u64 empty[Config::stages];  ///< its products are done
     u64 staged;                 ///< a finished tile is in shared memory
     u64 shipped;                ///< it has left
+    u64 fetched[2];             ///< a piece is there that is sent beside the products
     i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
     u32 failed;                 ///< a wait ran out of time
     u32 tiles_told;             ///< tiles that have been told of
@@ -77,6 +78,12 @@ struct WarpgroupMma {
   union Memory {
     Shared<Config> multiplying;
     typename StagePush<Config>::Ring pushing;
+  };
+
+  template <typename Config>
+  struct PushingMemory {
+    typename StagePushBeside<Config>::Pieces pieces;
+    Shared<Config> multiplying;
   };
 
   /// A place in the ring of stages, and the parity of its turn.
@@ -103,9 +110,30 @@ struct WarpgroupMma {
   }
 
   template <typename Config, typename Tiles>
-  __device__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
+  __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
+    return run<Config>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
+  }
+
+  template <typename Config>
+  __device__ __forceinline__ static Senders senders_of(i64 slice) {
+    return StagePushBeside<Config>::senders_of(slice);
+  }
+
+  template <typename Config, typename Tell, typename Tiles>
+  __device__ __forceinline__ static bool push_and_run(const Context& context, const Operand<Config>& own,
+                                                      const Gathered<Config>& gathered, const Tell& tell,
+                                                      const Tiles& tiles) {
+    auto& memory = shared<PushingMemory<Config>>();
+    return run<Config>(memory.multiplying, tiles, block_index(), Config::blocks, [&] {
+      StagePushBeside<Config>::run(memory.pieces, memory.multiplying.fetched, context, own, gathered, tell);
+    });
+  }
+
+ private:
+  /// One thread of those that complete tiles does `beside` first.
+  template <typename Config, typename Tiles, typename Beside>
+  __device__ static bool run(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride, const Beside& beside) {
     using Block = Shared<Config>;
-    Block& block = shared<Memory<Config>>().multiplying;
     if (thread_index() == 0) {
       for (int stage = 0; stage < Config::stages; ++stage) {
         platform::init_barrier(block.full[stage], 1);
@@ -113,6 +141,7 @@ struct WarpgroupMma {
       }
       platform::init_barrier(block.staged, Block::multiplying_warps);
       platform::init_barrier(block.shipped, 1);
+      for (u64& fetched : block.fetched) platform::init_barrier(fetched, 1);
       platform::publish_barriers();
       block.stop = never;
       block.failed = 0;
@@ -128,12 +157,13 @@ struct WarpgroupMma {
     } else if (warp == 1) {
       ship<Config>(block, tiles, first, stride);
     }
+    if (thread_index() == 64) beside();
+    platform::sync_warp();
     if (warp >= 2) complete<Config>(block, tiles, first, stride);
     sync_block();
     return block.failed == 0;
   }
 
- private:
   /// A warp waits for operands, and one of its threads fills the stages. A tile of which a later slice does not come is
   /// loaded all the same, since there is no way out of a product: its result does not matter any more.
   template <typename Config, typename Tiles>
@@ -180,7 +210,10 @@ struct WarpgroupMma {
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
       platform::arrive_and_expect(full, Shared<Config>::stage_bytes);
       if (a.map != nullptr) {
-        platform::copy_box(stage.a, a.map, k * Config::tile_k, row, full);
+#pragma unroll
+        for (int of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
+          platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
+        }
       } else {
         platform::copy_in(stage.a, a.stages + (first_stage + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
                           full);

@@ -132,6 +132,7 @@ struct StagePush {
     Walk out = begin;
     Walk done = begin;
     const auto copy_in = [&] {
+      static_assert(Config::box_rows == Config::stage_rows, "a stage comes in one copy");
       auto& slot = ring.slot[in.slot].data;
       platform::arrive_and_expect(ring.full[in.slot], sizeof(slot));
       platform::copy_box(slot, own.map, in.stage * Config::tile_k, own.first_row + in.chunk * Config::tile_m,
@@ -175,6 +176,113 @@ struct StagePush {
       told = delivered;
     }
   }
+};
+
+/// A block that sends rows beside its products: one thread, in pieces of box_rows rows of a stage, of which one comes
+/// while another leaves; more would hold up the copies that fill the stages of the products. All blocks together fill
+/// the links. A few of them send each slice, so that whoever waits for it has few flags to look at.
+template <typename Config>
+struct StagePushBeside {
+  using Element = typename Config::Element;
+  static constexpr i32 senders_of_slice = Config::blocks < 16 ? Config::blocks : 16;
+  static constexpr i32 groups = Config::blocks / senders_of_slice;
+  static constexpr i64 piece_elements = i64{Config::box_rows} * Config::tile_k;
+
+  struct Pieces {
+    struct alignas(1024) Slot {
+      Element data[piece_elements];
+    };
+    Slot slot[2];
+  };
+
+  __device__ __forceinline__ static Senders senders_of(i64 slice) {
+    return {slice % groups * senders_of_slice, senders_of_slice, static_cast<u32>(slice / groups)};
+  }
+
+  template <typename Tell>
+  __device__ static void run(Pieces& pieces, u64 (&fetched)[2], const Context& context,
+                             const StagedOperand<Config>& own, const GatheredStages<Config>& gathered,
+                             const Tell& tell) {
+    if (block_index() / senders_of_slice >= groups) return;
+    Element* const to = gathered.data + context.rank * gathered.slot();
+    Walk in(gathered);
+    const auto fetch = [&] {
+      if (in.ended()) return;
+      platform::arrive_and_expect(fetched[in.slot], sizeof(pieces.slot[0]));
+      platform::copy_box(pieces.slot[in.slot].data, own.map, in.stage * Config::tile_k,
+                         own.first_row + in.chunk() * Config::tile_m + in.row, fetched[in.slot]);
+      in.advance();
+    };
+    u32 told = 0;
+    const auto tell_before = [&](i32 slice) {
+      for (; told < static_cast<u32>((slice - group()) / groups); ++told) tell(told, {0, 1});
+    };
+    fetch();
+    Walk out(gathered);
+    while (!out.ended()) {
+      platform::wait_barrier(fetched[out.slot], out.parity);
+      Element* const stage =
+          to + (i64{out.chunk()} * gathered.stages_of_chunk() + out.stage) * GatheredStages<Config>::stage_elements;
+#pragma unroll
+      for (i32 offset = 1; offset < Config::world; ++offset) {
+        platform::copy_out(on_rank(context, stage + out.row * Config::tile_k, peer_at<Config::world>(context, offset)),
+                           pieces.slot[out.slot].data, static_cast<u32>(out.rows_of_piece() * staged_row_bytes));
+      }
+      platform::commit_copies_out();
+      platform::wait_copies_out_read<1>();
+      fetch();
+      const i32 slice = out.slice;
+      out.advance();
+      if (out.slice == slice) continue;
+      platform::wait_copies_out();
+      tell_before(out.slice);
+    }
+    tell_before(out.slice);
+  }
+
+ private:
+  __device__ __forceinline__ static i32 group() { return block_index() / senders_of_slice; }
+  __device__ __forceinline__ static i32 member() { return block_index() % senders_of_slice; }
+
+  /// A walk through the pieces that the block sends: of every slice of its group each stage that is its own.
+  struct Walk {
+    const GatheredStages<Config>& gathered;
+    i32 slice = group() - groups;
+    i32 stage = 0;
+    i32 stages = 0;  // where the slice ends
+    i32 row = 0;
+    i32 slot = 0;
+    u32 parity = 0;
+
+    __device__ __forceinline__ explicit Walk(const GatheredStages<Config>& of) : gathered(of) { enter_slice(); }
+    __device__ __forceinline__ bool ended() const { return slice >= gathered.chunks() * stage_slices; }
+    __device__ __forceinline__ i32 chunk() const { return slice / stage_slices; }
+    __device__ __forceinline__ i32 rows() const {  // of the chunk
+      return static_cast<i32>(round_up(rows_of_tile<Config>(gathered.rows, i64{chunk()} * Config::tile_m), 8));
+    }
+    __device__ __forceinline__ i32 rows_of_piece() const {
+      const i32 left = rows() - row;
+      return left < Config::box_rows ? left : Config::box_rows;
+    }
+    __device__ __forceinline__ void enter_slice() {
+      for (slice += groups; !ended(); slice += groups) {
+        const Range range = stages_of_slice<Config>(gathered.k, slice % stage_slices, stage_slices);
+        stage = static_cast<i32>(range.begin) + member();
+        stages = static_cast<i32>(range.end);
+        if (stage < stages) return;
+      }
+    }
+    __device__ __forceinline__ void advance() {
+      row += Config::box_rows;
+      if (row >= rows()) {
+        row = 0;
+        stage += senders_of_slice;
+        if (stage >= stages) enter_slice();
+      }
+      slot ^= 1;
+      if (slot == 0) parity ^= 1;
+    }
+  };
 };
 
 }  // namespace iris::device

@@ -1,0 +1,81 @@
+#include <iris/device/barrier.hpp>
+#include <iris/device/main_loop.hpp>
+
+#include "../sample_config.hpp"
+
+// Each rank has `rows` rows of A and all of B. Rows travel in chunks of tile_m, and those in slices, of which some
+// blocks send a part each; a block's flag on every rank shows how many slices it has delivered its part of there.
+struct Shape {
+  i64 rows;
+  i64 n;
+  i64 k;
+
+  __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }  // of one rank's rows
+  __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
+};
+
+// This rank's own rows first, then those of the others as they arrive from everywhere at once.
+struct Tiles : TileSequence {
+  static constexpr i32 slices = gathered_slices<Config>;
+
+  const Launch<Config>& launch;
+  Shape shape;
+  Operand<Config> own;
+  Gathered<Config> gathered;
+  Operand<Config> b;
+  Config::Result* output;
+
+  __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
+
+  struct Tile {
+    bool own;
+    i32 source;
+    TileOrigin origin;  // in the rows of that rank
+  };
+
+  __device__ TilesOfParts<Config> arriving() const { return {shape.rows, shape.n, Config::world - 1}; }
+  __device__ i64 count() const { return Config::world * shape.tiles(); }
+  __device__ Tile at(i64 number) const {
+    const i64 tiles = shape.tiles();
+    if (number < tiles) return {true, launch.context.rank, tile_at<Config>(number, shape.rows, shape.n)};
+    const auto [part, index] = arriving().at(number - tiles);
+    return {false, peer_at<Config::world>(launch.context, part + 1), tile_at<Config>(index, shape.rows, shape.n)};
+  }
+  __device__ bool wait(const Tile& tile, i32 slice, ThreadGroup group) const {
+    const Senders senders = senders_of<Config>(tile.origin.row / Config::tile_m * gathered_slices<Config> + slice);
+    bool arrived = true;
+    for (i64 i = group.index; i < senders.count && !tile.own; i += group.size) {
+      const i64 flag = shape.flag(senders.first + i, tile.source);
+      arrived = wait_acquire(launch, flag, senders.before, tile.source, Wait::step) && arrived;
+    }
+    return arrived;
+  }
+  __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
+    return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
+  }
+  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
+    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  }
+};
+
+// All blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
+// left the one before, before the next one refills the other ping-pong buffer.
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
+                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+  const Shape shape = {m / Config::world, n, k};
+  Launch<Config> launch(context);
+  Tiles tiles(launch, shape);
+  tiles.own = operand_a<Config>(maps.a, a, shape.rows, k);
+  tiles.gathered = {launch.workspace<Config::Element>(), shape.rows, k};
+  tiles.b = operand_b<Config>(maps.b, b, k, n);
+  tiles.output = output;
+  const i64 flag = shape.flag(block_index(), context.rank);
+  const auto tell = [&](i64 step, ThreadGroup group) {
+    for (i64 offset = 1 + group.index; offset < Config::world; offset += group.size) {
+      signal_release(launch, flag, static_cast<u32>(step), peer_at<Config::world>(context, static_cast<i32>(offset)));
+    }
+  };
+  if (push_and_multiply<Config>(context, tiles.own, tiles.gathered, tell, tiles)) {
+    same_block_barrier(launch, Wait::exit);
+  }
+}
