@@ -34,7 +34,7 @@ struct Products {
   bool sends_beside = false;     ///< blocks send operands beside their products
   double sent_bytes = 0;         ///< of operands, over the links, of a static problem
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
-  bool sums_parts = false;       ///< what other ranks make of a tile is added to it
+  bool completes_tiles = false;  ///< blocks go through their finished tiles once more
   int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
 };
 

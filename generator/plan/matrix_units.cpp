@@ -132,13 +132,13 @@ constexpr std::array matrix_units = {
                 .depth_reason = "16 bytes for each lane of a product"},
 };
 
-/// Those of the tiles that `config:` allows; at least one. Threads that sum parts of tiles divide their rows evenly if
-/// these are a power of two.
+/// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
+/// evenly if these are a power of two.
 std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
   for (const Tiles& tiles : units.tiles) {
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
-    if (products.sums_parts && !even && !request.wanted("tile_n")) continue;
+    if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
         request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
       allowed.push_back(tiles);
@@ -245,7 +245,8 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
                    request.wanted("comm_blocks").value_or(usual), 0};
   if (!request.problem.is_static()) return best;
-  // Of equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
+  // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
+  constexpr double share_of_product = 0.05;
   constexpr double never = std::numeric_limits<double>::infinity();
   std::tuple<double, double, std::int64_t> best_time = {never, never, 0};
   for (const Tiles& tiles : all_tiles) {
@@ -257,7 +258,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
           static_cast<double>(turns) * units.tile_us(request.target, tiles, length(request.problem, "k"));
       const double us =
           with_links(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
-      const std::tuple time = {us, multiply_us, -comm_blocks};
+      const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
       if (time >= best_time) continue;
       best_time = time;
       best = {tiles, comm_blocks, turns};

@@ -48,6 +48,7 @@ constexpr Golden goldens[] = {
     {"linear", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"classifier", "sm_90a"},
+    {"classifier_in_turn", "gfx942"},
 };
 
 Plan plan_of(const Spec& spec, const Golden& golden) {

@@ -101,6 +101,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: dynamic, n: 20, k: 50}}",
       "{name: products, pattern: matmul_all_gather, variant: workgroup_specialized, dtype: bf16, world: 3, "
       "shape: {m: 33, n: dynamic, k: 50}}",
+      "{name: products_in_turn, pattern: matmul_all_gather, variant: fused_sequential, shard: n, dtype: f32, world: 2, "
+      "shape: {m: 33, n: 20, k: dynamic}}",
       "{name: products_parts, pattern: matmul_all_gather, variant: bulk_synchronous, shard: n, dtype: f16, world: 4, "
       "shape: {m: 33, n: 20, k: 50}}",
   };

@@ -27,34 +27,66 @@ void check(const KernelSpec& spec, const Problem& problem, Report& report) {
   check_divides(spec, problem, by_columns(problem) ? "n" : "m", report);
 }
 
-Products products(const Problem& problem) {
-  const std::vector<Dimension> part = part_of_rank(problem);
-  return {.rows = part[0], .columns = part[1], .a_rows = part[0], .moves_by_blocks = true};
+double sent_bytes(const Problem& problem) {
+  return (problem.world - 1) * matrix_bytes(problem, part_of_rank(problem), problem.result);
 }
 
-Draft plan_workgroup_specialized(const Request& request) {
-  const Problem& problem = request.problem;
+Products products(const Problem& problem, bool moves_by_blocks) {
   const std::vector<Dimension> part = part_of_rank(problem);
-  KernelPlan kernel = start_kernel(request, "matmul_all_gather/workgroup_specialized.hip");
+  return {.rows = part[0],
+          .columns = part[1],
+          .a_rows = part[0],
+          .moves_by_blocks = moves_by_blocks,
+          .shipped_bytes = problem.is_static() ? sent_bytes(problem) : 0,
+          .completes_tiles = !moves_by_blocks};
+}
+
+KernelPlan start(const Request& request, std::string_view template_path) {
+  const std::vector<Dimension> part = part_of_rank(request.problem);
+  KernelPlan kernel = start_kernel(request, template_path);
   const std::string reason =
-      by_columns(problem) ? "each rank multiplies whole columns" : "each rank multiplies whole rows";
+      by_columns(request.problem) ? "each rank multiplies whole columns" : "each rank multiplies whole rows";
   add_number(kernel, "row_shards", part[0].divisor, "", reason);
   add_number(kernel, "column_shards", part[1].divisor, "", reason);
-  choose_tiles(request, kernel, products(problem));
-  choose_roles(request, kernel, products(problem), "push tiles to the peers");
+  return kernel;
+}
+
+Draft finish(const Request& request, KernelPlan kernel, std::int64_t flags) {
   choose_unroll(request, kernel, 2);
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, kernel.number("blocks") - kernel.number("comm_blocks"));
-  kernel.arguments = place(arguments(problem), 16, {"output"});
+  add_flags(kernel, flags);
+  kernel.arguments = place(arguments(request.problem), 16, {"output"});
   return draft_of(std::move(kernel), false);
 }
 
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+Draft plan_workgroup_specialized(const Request& request) {
+  KernelPlan kernel = start(request, "matmul_all_gather/workgroup_specialized.hip");
+  choose_tiles(request, kernel, products(request.problem, true));
+  choose_roles(request, kernel, products(request.problem, true), "push tiles to the peers");
+  const std::int64_t compute_blocks = kernel.number("blocks") - kernel.number("comm_blocks");
+  return finish(request, std::move(kernel), compute_blocks);
+}
+
+Draft plan_fused_sequential(const Request& request) {
+  KernelPlan kernel = start(request, "matmul_all_gather/fused_sequential.hip");
+  choose_tiles(request, kernel, products(request.problem, false));
+  choose_matmul_grid(request, kernel, products(request.problem, false));
+  const std::int64_t blocks = kernel.number("blocks");
+  return finish(request, std::move(kernel), blocks * request.problem.world);
+}
+
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
   const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
-  return {{.link_bytes = (problem.world - 1) * part,
+  return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = (problem.world + 1) * part,
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem)),
+           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
            .signals = 2}};
+}
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, true);
+}
+std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -73,15 +105,22 @@ Draft plan_bulk_synchronous(const Request& request) {
   return whole.take();
 }
 
-constexpr std::array<std::string_view, 1> templates = {"matmul_all_gather/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> specialized = {"matmul_all_gather/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> sequential = {"matmul_all_gather/fused_sequential.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
             .summary = "one grid, two roles: some blocks multiply, the others push finished tiles to the peers",
-            .templates = templates,
+            .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
             .cost = cost_of_workgroup_specialized},
+    Variant{.name = "fused_sequential",
+            .summary = "blocks multiply; who has made a tile pushes it to the peers",
+            .templates = sequential,
+            .keys = tile_keys,
+            .plan = plan_fused_sequential,
+            .cost = cost_of_fused_sequential},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_gather of its result",
             .templates = {},

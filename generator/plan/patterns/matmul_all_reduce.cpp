@@ -22,7 +22,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .a_rows = {"m"},
           .moves_by_blocks = moves_by_blocks,
           .shipped_bytes = problem.is_static() ? sent_bytes(problem) : 0,
-          .sums_parts = true,
+          .completes_tiles = true,
           .parts = problem.world};
 }
 
