@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -131,11 +132,12 @@ class Isa : public testing::TestWithParam<Case> {
   }
 
   /// Sizes that every vector divides.
-  irisgen::Plan plan(const std::string& target, const char* dtype) const {
+  irisgen::Plan plan(const std::string& target, const std::string& dtype, const std::string& layout) const {
     const Algorithm& algorithm = GetParam().algorithm;
     const Extents even =
         test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 128, 128, 64) : Extents{{"m", 4}, {"n", 4096}};
-    return test::plan_of({.algorithm = algorithm, .world = 3, .dtype = dtype, .extents = even}, target);
+    return test::plan_of({.algorithm = algorithm, .world = 3, .dtype = dtype, .layout = layout, .extents = even},
+                         target);
   }
 
   const Compiler* compiler_ = nullptr;
@@ -153,12 +155,14 @@ void expect_wide_accesses(const Instructions& code, bool is_local) {
   EXPECT_GT(count(code, is_local ? "^global_store_dwordx[24] " : "^global_store_dwordx4 "), faults(code));
 }
 
-/// Both operands pass through shared memory, 16 bytes of A in an access, of both on the way back; results leave in 16.
-void expect_matrix_units(const Instructions& code, const std::string& dtype) {
+/// Both operands pass through shared memory, in accesses of 16 bytes; on the way there a row-major B, which is
+/// transposed, in 8. Results leave in 16.
+void expect_matrix_units(const Instructions& code, const std::string& dtype, const std::string& layout) {
   EXPECT_GT(count(code, "^v_mfma_f32_16x16x(16|32)_?" + dtype), 0u);
   EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
   EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
   EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
+  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout == "kn");
   EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
 }
 
@@ -173,15 +177,17 @@ void expect_signals_of_system_scope(const Instructions& code, const std::string&
 TEST_P(Isa, HasTheInstructionsThatMatter) {
   ASSERT_FALSE(targets().empty());
   for (const std::string& target : targets()) {
-    for (const char* dtype : {"f32", "bf16"}) {
-      const irisgen::Plan plan = this->plan(target, dtype);
+    const std::vector<std::string> layouts = test::layouts_of(GetParam().algorithm);
+    for (const auto& [dtype, layout] : std::set<std::pair<std::string, std::string>>{
+             {"f32", layouts.front()}, {"bf16", layouts.front()}, {"bf16", layouts.back()}}) {
+      const irisgen::Plan plan = this->plan(target, dtype, layout);
       const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));
       for (std::size_t i = 0; i < requests.size(); ++i) {
         SCOPED_TRACE(target + " " + plan.kernels[i].symbol);
         const Instructions code = disassemble(compiler_->compile(requests[i]));
         ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
         if (!plan.kernels[i].arguments.empty()) expect_wide_accesses(code, !plan.kernels[i].waits);
-        if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) expect_matrix_units(code, dtype);
+        if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) expect_matrix_units(code, dtype, layout);
         if (plan.kernels[i].waits) expect_signals_of_system_scope(code, target);
         EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
         EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);
