@@ -37,9 +37,14 @@ Json to_json(const Pattern& pattern) {
                         {"config", std::vector<std::string>(variant.keys.begin(), variant.keys.end())}});
   }
   const PatternKeys& keys = keys_of(pattern.name);
-  return {{"name", pattern.name},        {"summary", pattern.summary},     {"extents", keys.extents},
-          {"op", keys.takes_op},         {"root", keys.takes_root},        {"shards", keys.shards},
-          {"layout", keys.takes_layout}, {"variants", std::move(variants)}};
+  return {{"name", pattern.name},
+          {"summary", pattern.summary},
+          {"extents", keys.extents},
+          {"op", keys.takes_op},
+          {"root", keys.takes_root},
+          {"shards", keys.shards},
+          {"layouts", keys.takes_layout ? names_of(iris::all_layouts) : std::vector<std::string>{}},
+          {"variants", std::move(variants)}};
 }
 
 Json to_json(const Target& target, const Machine& machine) {

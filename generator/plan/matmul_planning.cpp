@@ -124,7 +124,8 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   const MatrixUnits* present = matrix_units_of(request.target);
   const std::string obstacle = present ? present->obstacle(request, products) : "";
   const MatrixUnits* units = obstacle.empty() ? present : nullptr;
-  const UnitsChoice choice = units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, 0};
+  const UnitsChoice choice =
+      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, unknown_turns};
   const Tiles& fallback = choice.tiles;
   const std::string reason = units               ? turns_text(choice.turns)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
@@ -143,13 +144,13 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   choose_band(request, kernel, products, fallback.band);
   if (kernel.main_loop() == MainLoop::wgmma) {
     const std::int64_t stage_rows = wgmma_stage_rows(request, products, tiles.m);
-    add_number(kernel, "stage_rows", stage_rows, "rows of A in a slice",
+    add_number(kernel, "stage_rows", stage_rows, "rows of A in a stage",
                stage_rows < tiles.m ? "there are no more" : "those of a tile");
     const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);
     add_number(kernel, "box_rows", box_rows, "rows of A in one copy",
-               box_rows < stage_rows ? "of which one comes while another leaves" : "those of a slice");
+               box_rows < stage_rows ? "of which one comes while another leaves" : "those of a stage");
     add_number(kernel, "stages", wgmma_stages(request.target, products, stage_rows, tiles.n),
-               "slices of both operands on their way", "as many as shared memory holds beside a finished tile");
+               "of both operands, on their way", "as many as shared memory holds beside a finished tile");
     kernel.maps = wgmma_maps(request, products, tiles, box_rows);
   } else if (!units) {
     check_fragment(request, tiles);
@@ -228,7 +229,8 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
-  return turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
+  return sending_first_us(target, products) +
+         turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
 namespace {

@@ -158,18 +158,26 @@ const MatrixUnits* matrix_units_of(const Target& target) {
   return found == matrix_units.end() ? nullptr : found;
 }
 
+double sending_first_us(const Target& target, const Products& products) {
+  return products.sends_beside ? products.sent_bytes / target.link_gbs / 1e3 : 0;
+}
+
 double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
                   std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
-  const double tile_us = matrix_units_of(target)->tile_us(target, tiles, length(problem, "k"));
+  const MatrixUnits& units = *matrix_units_of(target);
+  const double tile_us = units.tile_us(target, tiles, length(problem, "k"));
   if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
+  if (products.sends_beside && units.loop != MainLoop::wgmma) return sending_first_us(target, products) + multiply_us;
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
   constexpr double share_of_links = 0.75;
+  constexpr double block_gbs_beside = 4;
   constexpr double longer = 1.08;
   if (products.sends_beside) multiply_us *= longer;
-  const double rate = products.sends_beside ? target.link_gbs * share_of_links
-                                            : std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  const double rate = products.sends_beside
+                          ? std::min(target.link_gbs * share_of_links, static_cast<double>(blocks) * block_gbs_beside)
+                          : std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
   const double link_us = products.sent_bytes / rate / 1e3;
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double waiting = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
@@ -188,8 +196,9 @@ std::int64_t wgmma_stage_rows(const Request& request, const Products& products, 
 }
 
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
-  constexpr std::int64_t of_tile = 128;
-  return products.sends_beside && stage_rows == of_tile ? of_tile / 2 : stage_rows;
+  constexpr std::int64_t swizzled = 8;
+  const bool halves = products.sends_beside && stage_rows > 64 && stage_rows % (2 * swizzled) == 0;
+  return halves ? stage_rows / 2 : stage_rows;
 }
 
 std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows,
@@ -243,7 +252,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   }
   const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
-                   request.wanted("comm_blocks").value_or(usual), 0};
+                   request.wanted("comm_blocks").value_or(usual), unknown_turns};
   if (!request.problem.is_static()) return best;
   // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
   constexpr double share_of_product = 0.05;
@@ -268,7 +277,7 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 }
 
 std::string turns_text(std::int64_t turns) {
-  if (turns == 0) return "suits sizes that are known only at launch";
+  if (turns == unknown_turns) return "suits sizes that are known only at launch";
   return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
 }
 

@@ -43,8 +43,10 @@ const MatrixUnits* matrix_units_of(const Target& target);
 struct UnitsChoice {
   Tiles tiles;
   std::int64_t comm_blocks;
-  std::int64_t turns;  ///< of the compute units; 0: an extent is dynamic
+  std::int64_t turns;  ///< of the compute units
 };
+/// An extent is dynamic.
+inline constexpr std::int64_t unknown_turns = -1;
 
 /// The tile, and the number of blocks that do not multiply, with which a launch takes least time; what `config:` has
 /// settled stays.
@@ -53,6 +55,9 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 /// Why they are taken, and what makes them slow, for `explain`.
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
 std::string turns_text(std::int64_t turns);
+
+/// Where rows are sent by the blocks that multiply, but not at the same time.
+double sending_first_us(const Target& target, const Products& products);
 
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
@@ -66,7 +71,7 @@ std::int64_t wgmma_row_bytes(std::int64_t tile_n);
 std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m);
 /// Rows of A in one copy.
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
-/// Slices that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
+/// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
 /// its products, two copies' worth of these.
 std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows, std::int64_t tile_n);
 /// What its tensor copies read.

@@ -58,7 +58,7 @@ struct Tiles : TileSequence {
   }
 };
 
-// All blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
+// The blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
 // left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {

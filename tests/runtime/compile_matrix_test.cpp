@@ -40,9 +40,11 @@ struct Combination {
     const std::vector<std::string> ops = test::ops_of(algorithm);
     std::vector<Sample> all;
     if (test::test_all()) {
-      for (const auto& [world, dtype, op, dynamic] :
-           test::rows_of<4>({worlds.size(), test::dtypes.size(), ops.size(), 2})) {
+      const std::vector<std::string> layouts = test::layouts_of(algorithm);
+      for (const auto& [world, dtype, op, dynamic, layout] :
+           test::rows_of<5>({worlds.size(), test::dtypes.size(), ops.size(), 2, layouts.size()})) {
         all.push_back(sample(world, dtype, ops[op], dynamic == 1));
+        all.back().layout = layouts[layout];
       }
       return all;
     }

@@ -148,25 +148,27 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
 
 /// Products that the matrix units of sm_90a take: types of 16 bits, rows of whole 16 bytes; both layouts of B, tiles
 /// that stick out on both sides, tiles in several turns, few rows, slices that do not fill the ring of stages. Grids of
-/// a few blocks, so that ranks can share a GPU.
+/// so few blocks that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = algorithm.pattern != "matmul" && algorithm.variant != "fused_sequential";
-  const std::string blocks = has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10";
+  const std::string few = has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10";
+  const std::string many = has_roles ? "blocks: 36, comm_blocks: 17" : "blocks: 36";
   struct Shape {
     const char* layout;
     std::int64_t m, n, k, tile_n;
+    bool has_many_blocks = false;
   };
-  for (const auto& [layout, m, n, k, tile_n] :
+  for (const auto& [layout, m, n, k, tile_n, has_many_blocks] :
        {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
         Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 128},
-        Shape{"kn", 70, 1032, 1000, 256}}) {
+        Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,
                    .dtype = all.size() % 2 == 0 ? "bf16" : "f16",
                    .layout = layout,
                    .extents = matmul_extents(algorithm, world, m, n, k),
-                   .config = blocks + ", tile_n: " + std::to_string(tile_n)});
+                   .config = (has_many_blocks ? many : few) + ", tile_n: " + std::to_string(tile_n)});
   }
   return all;
 }

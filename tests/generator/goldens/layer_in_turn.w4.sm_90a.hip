@@ -19,9 +19,9 @@ struct Config {
   static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 4;     // tiles from top to bottom
-  static constexpr i32 stage_rows = 128;  // rows of A in a slice
+  static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 64;     // rows of A in one copy
-  static constexpr i32 stages = 5;        // slices of both operands on their way
+  static constexpr i32 stages = 5;        // of both operands, on their way
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;
@@ -85,7 +85,7 @@ struct Tiles : TileSequence {
   }
 };
 
-// All blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
+// The blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
 // left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {

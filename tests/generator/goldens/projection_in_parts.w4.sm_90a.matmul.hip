@@ -17,9 +17,9 @@ struct Config {
   static constexpr i32 tile_n = 256;
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 16;    // tiles from top to bottom
-  static constexpr i32 stage_rows = 128;  // rows of A in a slice
+  static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 128;    // rows of A in one copy
-  static constexpr i32 stages = 3;        // slices of both operands on their way
+  static constexpr i32 stages = 3;        // of both operands, on their way
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;

@@ -71,8 +71,8 @@ __device__ __forceinline__ bool multiply_tiles(const Tiles& tiles, i64 first, i6
   return Config::MainLoop::template run<Config>(tiles, first, stride);
 }
 
-/// multiply_tiles and push_rows at the same time, by all blocks of the grid. tell(step, group) publishes the block's
-/// part of the slice that is its number `step`.
+/// multiply_tiles by all blocks of the grid, which also push rows: at the same time where the platform can do that,
+/// else before. tell(step, group) publishes the block's part of the slice that is its number `step`.
 template <typename Config, typename Tiles, typename Tell>
 __device__ __forceinline__ bool push_and_multiply(const Context& context, const Operand<Config>& own,
                                                   const Gathered<Config>& gathered, const Tell& tell,

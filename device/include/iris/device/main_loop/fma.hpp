@@ -4,9 +4,9 @@
 
 /// The main loop in plain fused multiply-adds: any type, any size, every platform.
 ///
-/// Config names threads, vector, tile_m, tile_n, tile_k, Element, Result and Accumulate. A slice of both operands lies
-/// in shared memory; each thread holds a rectangle of the tile's sums in registers, threads·rows·columns =
-/// tile_m·tile_n.
+/// Config names threads, vector, tile_m, tile_n, tile_k, LayoutB, Element, Result and Accumulate. A slice of both
+/// operands lies in shared memory; each thread holds a rectangle of the tile's sums in registers, threads·rows·columns
+/// = tile_m·tile_n.
 namespace iris::device {
 
 /// The largest power of two whose square is at most `elements`.

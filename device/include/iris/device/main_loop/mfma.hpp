@@ -11,7 +11,7 @@
 /// and the next there is a barrier of the whole block. Rows that are no multiple of 16 bytes are read element by
 /// element.
 ///
-/// Config names threads, tile_m, tile_n, tile_k, Element and Accumulate.
+/// Config names threads, tile_m, tile_n, tile_k, LayoutB, Element and Accumulate.
 namespace iris::device {
 
 struct WaveMma : TileByTile<WaveMma>, private WaveLayout {

@@ -5,14 +5,15 @@
 /// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
 /// warpgroups, and finished tiles sent from shared memory.
 ///
-/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them. Of the other
-/// warpgroups each multiplies 64 rows of every tile; then it helps to complete. All walk the same tiles and meet in
+/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of
+/// which one thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile;
+/// then it helps to complete. All walk the same tiles and meet in
 /// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (64), stages, stage_rows (tile_m, or
-/// what there is), box_rows (of A in one copy), LayoutB, Element and Result. Rows of A and of B are multiples of 16
-/// bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished
-/// tiles leave row by row in plain bulk copies, and so may go to any rank, is our own.
+/// what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and Result. Rows of A and of B
+/// are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent
+/// kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -116,7 +117,7 @@ struct WarpgroupMma {
 
   template <typename Config>
   __device__ __forceinline__ static Senders senders_of(i64 slice) {
-    return StagePushBeside<Config>::senders_of(slice);
+    return SlicesOfBlocks<Config>::senders_of(slice);
   }
 
   template <typename Config, typename Tell, typename Tiles>
@@ -275,7 +276,8 @@ struct WarpgroupMma {
       platform::wait_products();
       if (pending > 0) free_stage<Config>(block, freed);
       platform::wait_barrier(block.shipped, ++shipments & 1);
-      stage_results<Config>(block, group * rows_of_warpgroup, sums);
+      if (has_rows) stage_results<Config>(block, group * rows_of_warpgroup, sums);
+      signal_staged<Config>(block);
     }
   }
 
@@ -310,7 +312,6 @@ struct WarpgroupMma {
       platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
     }
     platform::fence_async_copies();
-    signal_staged(block);
   }
 
   /// A warp sends finished tiles to their places and tells.

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <iris/device/main_loop/tiles.hpp>
+
+/// What lies where in the main loop of sm_90a, and which block sends what of the rows that travel: already cut into the
+/// stages in which that loop reads them, so that each travels, and is read, in one piece.
+namespace iris::device {
+
+/// A stage of A has stage_rows rows of tile_k elements, of so many bytes, swizzled in groups of eight rows.
+inline constexpr int staged_row_bytes = 128;
+
+/// A matrix as the tensor memory accelerator reads it.
+template <typename Config>
+struct StagedOperand {
+  const TensorMap* map;                              // none of gathered rows
+  const typename Config::Element* stages = nullptr;  // of gathered rows
+  i64 columns;
+  i32 first_row = 0;
+
+  /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
+  __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {
+    return {map, stages, columns, first_row + static_cast<i32>(row)};
+  }
+};
+
+/// Rows of A of every rank, chunk by chunk, and in each along k. Of the last chunk, rows that do not exist are missing.
+template <typename Config>
+struct GatheredStages {
+  using Element = typename Config::Element;
+  static constexpr i64 stage_elements = Config::stage_rows * Config::tile_k;
+  Element* data;
+  i64 rows;
+  i64 k;
+
+  __device__ __forceinline__ i64 stages_of_chunk() const { return divide_up(k, Config::tile_k); }
+  __device__ __forceinline__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
+  __device__ __forceinline__ i64 slot() const { return chunks() * stages_of_chunk() * stage_elements; }
+  __device__ __forceinline__ StagedOperand<Config> of(i32 rank) const {
+    return {.map = nullptr, .stages = data + rank * slot(), .columns = k};
+  }
+};
+
+/// Slices in which a chunk comes.
+inline constexpr i32 stage_slices = 4;
+
+/// Stages of one of so many slices.
+template <typename Config>
+__device__ __forceinline__ Range stages_of_slice(i64 k, i32 slice, i32 slices) {
+  const i64 stages = divide_up(k, Config::tile_k);
+  return chunk_of({0, stages}, slice, divide_up(stages, slices));
+}
+
+/// A walk through the stages that one of `stride` blocks sends: of each chunk its first one and every `stride`-th after
+/// it, each in the next slot of a ring. Few steps, with constants where the shape is known.
+template <int slots>
+struct StageWalk {
+  i32 chunks;
+  i32 stages;  // of a chunk
+  i32 first;
+  i32 stride;
+  i32 chunk = 0;
+  i32 stage = first;
+  i32 slot = 0;
+  u32 parity = 0;
+
+  __device__ __forceinline__ bool ended() const { return chunk == chunks || first >= stages; }
+  __device__ __forceinline__ i64 number() const { return i64{chunk} * stages + stage; }
+  /// Slices that have been passed, of all chunks.
+  __device__ __forceinline__ i32 slices() const {
+    const i32 of_chunk = stage / static_cast<i32>(divide_up(stages, stage_slices));
+    return chunk * stage_slices + (of_chunk < stage_slices ? of_chunk : stage_slices);
+  }
+  __device__ __forceinline__ void advance() {
+    stage += stride;
+    if (stage >= stages) {
+      stage = first;
+      ++chunk;
+    }
+    if (++slot == slots) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+/// Who sends what where all blocks of the grid send rows beside their products. A few blocks send each slice, so that
+/// whoever waits for it has few flags to look at; the groups that they form take the slices in turn.
+template <typename Config>
+struct SlicesOfBlocks {
+  static constexpr i32 groups = static_cast<i32>(divide_up(Config::blocks, 16));
+  static constexpr i32 senders = Config::blocks / groups;  // of a slice
+
+  __device__ __forceinline__ static Senders senders_of(i64 slice) {
+    return {slice % groups * senders, senders, static_cast<u32>(slice / groups)};
+  }
+};
+
+/// A walk through the pieces, box_rows rows of a stage, that a block sends beside its products: of every slice of its
+/// group each stage that is its own, in two slots in turn.
+template <typename Config>
+struct PieceWalk {
+  using Blocks = SlicesOfBlocks<Config>;
+
+  GatheredStages<Config> gathered;
+  i32 group;
+  i32 member;
+  i32 slice;
+  i32 stage = 0;   // of the chunk
+  i32 stages = 0;  // where the slice ends
+  i32 row = 0;
+  i32 slot = 0;
+  u32 parity = 0;
+
+  __device__ __forceinline__ PieceWalk(const GatheredStages<Config>& of, i32 block)
+      : gathered(of), group(block / Blocks::senders), member(block % Blocks::senders), slice(group - Blocks::groups) {
+    if (group >= Blocks::groups) slice = slices();  // a block too many: it sends nothing
+    enter_slice();
+  }
+
+  /// Of all chunks.
+  __device__ __forceinline__ i32 slices() const { return static_cast<i32>(gathered.chunks()) * stage_slices; }
+  __device__ __forceinline__ bool ended() const { return slice >= slices(); }
+  /// Slices of the group that have been passed.
+  __device__ __forceinline__ u32 passed() const {
+    return group < Blocks::groups ? static_cast<u32>((slice - group) / Blocks::groups) : 0;
+  }
+  __device__ __forceinline__ i32 chunk() const { return slice / stage_slices; }
+  /// The stage's place among all of the rank.
+  __device__ __forceinline__ i64 number() const { return chunk() * gathered.stages_of_chunk() + stage; }
+  __device__ __forceinline__ i32 rows_of_chunk() const {
+    return static_cast<i32>(round_up(rows_of_tile<Config>(gathered.rows, i64{chunk()} * Config::tile_m), 8));
+  }
+  __device__ __forceinline__ i32 rows_of_piece() const {
+    const i32 left = rows_of_chunk() - row;
+    return left < Config::box_rows ? left : Config::box_rows;
+  }
+  __device__ __forceinline__ void enter_slice() {
+    for (slice += Blocks::groups; !ended(); slice += Blocks::groups) {
+      const Range range = stages_of_slice<Config>(gathered.k, slice % stage_slices, stage_slices);
+      stage = static_cast<i32>(range.begin) + member;
+      stages = static_cast<i32>(range.end);
+      if (stage < stages) return;
+    }
+  }
+  __device__ __forceinline__ void advance() {
+    row += Config::box_rows;
+    if (row >= rows_of_chunk()) {
+      row = 0;
+      stage += Blocks::senders;
+      if (stage >= stages) enter_slice();
+    }
+    slot ^= 1;
+    if (slot == 0) parity ^= 1;
+  }
+};
+
+}  // namespace iris::device
