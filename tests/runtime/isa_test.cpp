@@ -9,8 +9,8 @@
 #include <fstream>
 #include <memory>
 #include <regex>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "iris/jit.hpp"
@@ -162,7 +162,7 @@ void expect_matrix_units(const Instructions& code, const std::string& dtype, con
   EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
   EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
   EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
-  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout == "kn");
+  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout != "nk");
   EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
 }
 
@@ -177,9 +177,10 @@ void expect_signals_of_system_scope(const Instructions& code, const std::string&
 TEST_P(Isa, HasTheInstructionsThatMatter) {
   ASSERT_FALSE(targets().empty());
   for (const std::string& target : targets()) {
-    const std::vector<std::string> layouts = test::layouts_of(GetParam().algorithm);
-    for (const auto& [dtype, layout] : std::set<std::pair<std::string, std::string>>{
-             {"f32", layouts.front()}, {"bf16", layouts.front()}, {"bf16", layouts.back()}}) {
+    std::vector<std::pair<std::string, std::string>> builds = {{"f32", ""}, {"bf16", ""}};
+    // How B is read is the same in all templates.
+    if (GetParam().algorithm.pattern == "matmul") builds.emplace_back("bf16", "nk");
+    for (const auto& [dtype, layout] : builds) {
       const irisgen::Plan plan = this->plan(target, dtype, layout);
       const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));
       for (std::size_t i = 0; i < requests.size(); ++i) {

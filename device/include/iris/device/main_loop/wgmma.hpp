@@ -5,10 +5,10 @@
 /// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
 /// warpgroups, and finished tiles sent from shared memory.
 ///
-/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of
-/// which one thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile;
-/// then it helps to complete. All walk the same tiles and meet in
-/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
+/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
+/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; then it
+/// helps to complete. All walk the same tiles and meet in barriers in shared memory, so that loads, products and stores
+/// of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (64), stages, stage_rows (tile_m, or
 /// what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and Result. Rows of A and of B
@@ -131,7 +131,7 @@ struct WarpgroupMma {
   }
 
  private:
-  /// One thread of those that complete tiles does `beside` first.
+  /// The first thread of those that complete tiles does `beside` before.
   template <typename Config, typename Tiles, typename Beside>
   __device__ static bool run(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride, const Beside& beside) {
     using Block = Shared<Config>;
@@ -158,7 +158,7 @@ struct WarpgroupMma {
     } else if (warp == 1) {
       ship<Config>(block, tiles, first, stride);
     }
-    if (thread_index() == 64) beside();
+    if (thread_index() == team_threads) beside();
     platform::sync_warp();
     if (warp >= 2) complete<Config>(block, tiles, first, stride);
     sync_block();
