@@ -160,7 +160,10 @@ struct WarpgroupMma {
     }
     if (thread_index() == team_threads) beside();
     platform::sync_warp();
-    if (warp >= 2) complete<Config>(block, tiles, first, stride);
+    constexpr bool completes_tiles = requires { &Tiles::complete; };  // by a function of its own, not TileSequence's
+    if constexpr (completes_tiles) {
+      if (warp >= 2) complete<Config>(block, tiles, first, stride);
+    }
     sync_block();
     return block.failed == 0;
   }
