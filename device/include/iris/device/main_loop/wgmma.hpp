@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iris/device/main_loop/wgmma_gather.hpp>
+#include <iris/device/main_loop/wgmma_teams.hpp>
 
 /// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
 /// warpgroups, and finished tiles sent from shared memory.
@@ -34,8 +35,6 @@ struct WarpgroupMma {
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warpgroup = 64;
   static constexpr int depth_of_product = 16;  // of one instruction
-  static constexpr int team_threads = 64;      // that complete tiles together
-  static constexpr u32 parts_of_tile = 4;      // that teams complete
   static constexpr int row_bytes = staged_row_bytes;
 
   /// Of a finished tile in shared memory, and of a TileImage: 16 bytes more than a row has, which spread the rows over
@@ -70,9 +69,7 @@ struct WarpgroupMma {
     u64 fetched[2];             ///< a piece is there that is sent beside the products
     i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
     u32 failed;                 ///< a wait ran out of time
-    u32 tiles_told;             ///< tiles that have been told of
-    u32 parts_taken;            ///< of tiles that are completed: parts that a team has taken
-    u32 part[Config::threads / team_threads - 1];  ///< which each team has
+    TileTeams<Config> teams;    ///< that complete tiles
   };
 
   template <typename Config>
@@ -146,8 +143,7 @@ struct WarpgroupMma {
       platform::publish_barriers();
       block.stop = never;
       block.failed = 0;
-      block.tiles_told = 0;
-      block.parts_taken = 0;
+      block.teams.begin();
     }
     sync_block();
     const int warp = thread_index() / 32;
@@ -158,11 +154,11 @@ struct WarpgroupMma {
     } else if (warp == 1) {
       ship<Config>(block, tiles, first, stride);
     }
-    if (thread_index() == team_threads) beside();
+    if (thread_index() == TileTeams<Config>::team_threads) beside();
     platform::sync_warp();
     constexpr bool completes_tiles = requires { &Tiles::complete; };  // by a function of its own, not TileSequence's
     if constexpr (completes_tiles) {
-      if (warp >= 2) complete<Config>(block, tiles, first, stride);
+      if (warp >= 2) block.teams.complete(tiles, first, stride, block.failed);
     }
     sync_block();
     return block.failed == 0;
@@ -328,61 +324,6 @@ struct WarpgroupMma {
     }
   }
 
-  /// Where a team's walk through the tiles has come to.
-  struct Completion {
-    i64 number;       ///< of the tile
-    u32 tiles = 0;    ///< before it
-    u32 parts = 0;    ///< before its own, of tiles that are to be completed
-    bool has = true;  ///< there is one
-  };
-
-  /// Goes on to the tile of which `part` is one, counted from the block's first.
-  template <typename Tiles>
-  __device__ __forceinline__ static void find_part(Completion& at, u32 part, const Tiles& tiles, i64 stride) {
-    for (; at.number < tiles.count(); at.number += stride) {
-      const auto tile = tiles.at(at.number);
-      if (!tiles.has(tile)) continue;
-      if (tiles.completes(tile) && part - at.parts < parts_of_tile) return;
-      if (tiles.completes(tile)) at.parts += parts_of_tile;
-      ++at.tiles;
-    }
-    at.has = false;
-  }
-
-  /// Teams of two warps complete tiles that have been shipped, part by part: one team all the time, those that multiply
-  /// once they are done, so that little is left after the last product.
-  template <typename Config, typename Tiles>
-  __device__ static void complete(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    const int team = thread_index() / team_threads - 1;
-    const ThreadGroup members = {thread_index() % team_threads, team_threads};
-    const auto failed = [&] { return platform::atomic_load<Order::relaxed, Scope::block>(&block.failed) != 0; };
-    Completion at = {.number = first};
-    i64 waited_for = never;
-    while (true) {
-      if (members.index == 0) {
-        block.part[team] = platform::fetch_add<Order::relaxed, Scope::block>(&block.parts_taken, 1U);
-        find_part(at, block.part[team], tiles, stride);
-        // Nothing is added: racecheck takes atomic loads for plain ones.
-        while (at.has && !failed() &&
-               platform::fetch_add<Order::acquire, Scope::block>(&block.tiles_told, 0U) <= at.tiles) {
-        }
-      }
-      platform::sync_group_and(true, team, team_threads);
-      const u32 part = block.part[team];
-      find_part(at, part, tiles, stride);
-      if (!at.has) return;
-      const auto tile = tiles.at(at.number);
-      const bool arrived = !failed() && (waited_for == at.number || tiles.wait_to_complete(tile, members));
-      if (!platform::sync_group_and(arrived, team, team_threads)) {
-        block.failed = 1;
-        return;
-      }
-      waited_for = at.number;
-      const i64 before = part - at.parts;
-      tiles.complete(tile, {before * team_threads + members.index, parts_of_tile * team_threads});
-    }
-  }
-
   /// By one warp; false if there is no such tile, since its wait ran out of time.
   template <typename Config, typename Tiles, typename Tile>
   __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number,
@@ -397,7 +338,7 @@ struct WarpgroupMma {
     platform::sync_warp();
     if (lane == 0) {
       tiles.tell(tile);
-      platform::fetch_add<Order::release, Scope::block>(&block.tiles_told, 1U);
+      block.teams.told();
     }
     return true;
   }
