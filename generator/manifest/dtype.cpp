@@ -21,6 +21,13 @@ static_assert(dtypes.size() == all_dtypes.size());
 constexpr std::array<std::string_view, all_ops.size()> ops = {"sum", "max", "min", "prod"};
 constexpr std::array<std::string_view, all_layouts.size()> layouts = {"kn", "nk"};
 
+template <typename Enumeration, typename Names>
+std::optional<Enumeration> value_of(const Names& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enumeration>(found - names.begin());
+}
+
 const DtypeRow& row_of(Dtype dtype) {
   return dtypes.at(static_cast<std::size_t>(dtype));
 }
@@ -46,9 +53,7 @@ std::string_view to_string(Op op) {
 }
 
 std::optional<Op> op_from(std::string_view name) {
-  const auto* found = std::ranges::find(ops, name);
-  if (found == ops.end()) return std::nullopt;
-  return static_cast<Op>(found - ops.begin());
+  return value_of<Op>(ops, name);
 }
 
 std::string_view to_string(Layout layout) {
@@ -56,9 +61,7 @@ std::string_view to_string(Layout layout) {
 }
 
 std::optional<Layout> layout_from(std::string_view name) {
-  const auto* found = std::ranges::find(layouts, name);
-  if (found == layouts.end()) return std::nullopt;
-  return static_cast<Layout>(found - layouts.begin());
+  return value_of<Layout>(layouts, name);
 }
 
 }  // namespace iris

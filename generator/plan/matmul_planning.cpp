@@ -211,6 +211,10 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
              limit + ", so that some are left to multiply");
 }
 
+bool has_roles(const KernelPlan& kernel) {
+  return std::ranges::find(kernel.constants, "comm_blocks", &Constant::name) != kernel.constants.end();
+}
+
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
   const std::int64_t tile_m = kernel.number("tile_m");
   const std::int64_t tile_n = kernel.number("tile_n");
@@ -222,15 +226,16 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const std::int64_t tiles = tiles_of(problem, products, tile_m, tile_n).value();
   const auto turns = static_cast<double>(divide_up(tiles, blocks));
   const double k = length(problem, "k");
+  const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
+  const double before_us = sends_first ? products.sent_bytes / target.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
     const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
-    return with_links(problem, target, products, comm_blocks, blocks, of_kernel,
-                      turns * matrix_units_of(target)->tile_us(target, of_kernel, k));
+    return before_us + with_links(problem, target, products, comm_blocks, blocks, of_kernel,
+                                  turns * matrix_units_of(target)->tile_us(target, of_kernel, k));
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
-  return sending_first_us(target, products) +
-         turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
+  return before_us + turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
 namespace {

@@ -48,6 +48,9 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
 /// Decides `comm_blocks` and `blocks`. `role` completes "blocks that …".
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role);
 
+/// Whether choose_roles() has done that.
+bool has_roles(const KernelPlan& kernel);
+
 /// Decides `unroll` of the sums over ranks that a kernel takes beside its products.
 void choose_summing(const Request& request, KernelPlan& kernel);
 

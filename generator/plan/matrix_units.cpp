@@ -158,10 +158,6 @@ const MatrixUnits* matrix_units_of(const Target& target) {
   return found == matrix_units.end() ? nullptr : found;
 }
 
-double sending_first_us(const Target& target, const Products& products) {
-  return products.sends_beside ? products.sent_bytes / target.link_gbs / 1e3 : 0;
-}
-
 double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
                   std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
@@ -169,7 +165,7 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   const MatrixUnits& units = *matrix_units_of(target);
   const double tile_us = units.tile_us(target, tiles, length(problem, "k"));
   if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
-  if (products.sends_beside && units.loop != MainLoop::wgmma) return sending_first_us(target, products) + multiply_us;
+  if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
   constexpr double share_of_links = 0.75;
   constexpr double block_gbs_beside = 4;
@@ -189,15 +185,18 @@ std::int64_t wgmma_row_bytes(std::int64_t tile_n) {
   return tile_n * result_bytes + access_bytes;
 }
 
+namespace {
+constexpr std::int64_t swizzled_rows = 8;  // together
+}
+
 std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m) {
-  constexpr std::int64_t group = 8;  // of rows that are swizzled together
   const auto rows = static_length(request.problem, products.rows);
-  return rows ? std::min(tile_m, std::max(group, divide_up(*rows, group) * group)) : tile_m;
+  if (!rows) return tile_m;
+  return std::min(tile_m, std::max(swizzled_rows, divide_up(*rows, swizzled_rows) * swizzled_rows));
 }
 
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
-  constexpr std::int64_t swizzled = 8;
-  const bool halves = products.sends_beside && stage_rows > 64 && stage_rows % (2 * swizzled) == 0;
+  const bool halves = products.sends_beside && stage_rows > 64 && stage_rows % (2 * swizzled_rows) == 0;
   return halves ? stage_rows / 2 : stage_rows;
 }
 

@@ -56,9 +56,6 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
 std::string turns_text(std::int64_t turns);
 
-/// Where rows are sent by the blocks that multiply, but not at the same time.
-double sending_first_us(const Target& target, const Products& products);
-
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
 /// leave, the first of them when it is finished.

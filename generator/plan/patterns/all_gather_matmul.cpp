@@ -56,18 +56,12 @@ Draft plan_fused_sequential(const Request& request) {
   return plan_kernel(request, std::move(kernel), blocks);
 }
 
-std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
+  const KernelPlan& kernel = draft.kernels[0];
   return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
            .memory_bytes = 2 * problem.world * shard_bytes(problem),
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .signals = 1}};
-}
-
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, true);
-}
-std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -93,13 +87,13 @@ constexpr std::array variants = {
             .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
-            .cost = cost_of_workgroup_specialized},
+            .cost = cost},
     Variant{.name = "fused_sequential",
             .summary = "blocks push rows of A, beside their products where they can, and multiply what has arrived",
             .templates = sequential,
             .keys = tile_keys,
             .plan = plan_fused_sequential,
-            .cost = cost_of_fused_sequential},
+            .cost = cost},
     Variant{.name = "bulk_synchronous",
             .summary = "an all_gather of A, then a matmul",
             .templates = {},

@@ -75,18 +75,13 @@ Draft plan_fused_sequential(const Request& request) {
   return finish(request, std::move(kernel), blocks * request.problem.world);
 }
 
-std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
+  const KernelPlan& kernel = draft.kernels[0];
   const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
   return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = (problem.world + 1) * part,
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .signals = 2}};
-}
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, true);
-}
-std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -114,13 +109,13 @@ constexpr std::array variants = {
             .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
-            .cost = cost_of_workgroup_specialized},
+            .cost = cost},
     Variant{.name = "fused_sequential",
             .summary = "blocks multiply; who has made a tile pushes it to the peers",
             .templates = sequential,
             .keys = tile_keys,
             .plan = plan_fused_sequential,
-            .cost = cost_of_fused_sequential},
+            .cost = cost},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_gather of its result",
             .templates = {},

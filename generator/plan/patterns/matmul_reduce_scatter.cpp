@@ -55,19 +55,14 @@ Draft plan_fused_sequential(const Request& request) {
   return plan_kernel(request, std::move(kernel), blocks);
 }
 
-std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft, bool moves_by_blocks) {
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
+  const KernelPlan& kernel = draft.kernels[0];
   const double slot = slot_bytes(problem);
   return {{.link_bytes = (problem.world - 1) * slot,
            .memory_bytes = 2 * problem.world * slot,
-           .multiply_us = multiply_us(problem, target, draft.kernels[0], products(problem, moves_by_blocks)),
-           .summing_us = moves_by_blocks ? summing_us(draft.kernels[0], problem.world * slot) : 0,
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
+           .summing_us = has_roles(kernel) ? summing_us(kernel, problem.world * slot) : 0,
            .signals = 2}};
-}
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, true);
-}
-std::vector<Work> cost_of_fused_sequential(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost(problem, target, draft, false);
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -96,13 +91,13 @@ constexpr std::array variants = {
             .templates = specialized,
             .keys = role_keys,
             .plan = plan_workgroup_specialized,
-            .cost = cost_of_workgroup_specialized},
+            .cost = cost},
     Variant{.name = "fused_sequential",
             .summary = "blocks multiply and push tiles; who makes a tile of this rank sums what the others made of it",
             .templates = sequential,
             .keys = tile_keys,
             .plan = plan_fused_sequential,
-            .cost = cost_of_fused_sequential},
+            .cost = cost},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then a reduce_scatter",
             .templates = {},
