@@ -23,6 +23,7 @@ struct Config {
   static constexpr i32 threads = 64;
   static constexpr i32 vector = 4;
   static constexpr i32 unroll = 2;
+  static constexpr i32 portions = 2;
   static constexpr i32 chunk = 1024;
   static constexpr i32 tile_m = 32;
   static constexpr i32 tile_n = 32;

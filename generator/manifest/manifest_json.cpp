@@ -1,25 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "generator/manifest/hash.hpp"
-#include "generator/manifest/members.hpp"
-#include "iris/device/abi.hpp"
-#include "iris/manifest.hpp"
+#include "generator/manifest/manifest_json.hpp"
 
 namespace iris {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t max_int = std::numeric_limits<int>::max();
-constexpr std::int64_t max_int64 = std::numeric_limits<std::int64_t>::max();
-constexpr int max_streams = 16;
-
-// --- to JSON
 
 Json json_of(const Extent& extent) {
   return extent.dynamic ? Json("dynamic") : Json(extent.value);
@@ -80,8 +69,6 @@ Json json_of(const KernelEntry& kernel) {
           {"flags", kernel.flags},   {"workspace", workspace}};
 }
 
-constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
-
 Json json_of(const LaunchStep& launch) {
   Json maps = Json::array();
   for (const MatrixMap& map : launch.maps) maps.push_back(json_of(map));
@@ -91,17 +78,27 @@ Json json_of(const LaunchStep& launch) {
           {"maps", std::move(maps)}};
 }
 
+Json json_of(const FlagIndex& flag) {
+  return {{"kernel", flag.kernel}, {"first", flag.first}, {"of", block_names.at(static_cast<std::size_t>(flag.of))}};
+}
+
 Json json_of(const Step& step) {
   Json json = {{"stream", step.stream}};
   if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
     json["launch"] = json_of(*launch);
   } else if (const auto* copy = std::get_if<CopyStep>(&step.action)) {
-    json["copy"] = {{"from", copy->from},
-                    {"from_block", block_names.at(static_cast<std::size_t>(copy->from_block))},
-                    {"to", copy->to},
-                    {"to_block", block_names.at(static_cast<std::size_t>(copy->to_block))},
-                    {"peer_offset", copy->peer_offset},
-                    {"shape", json_of(copy->shape)}};
+    json["copy"] = {
+        {"from", copy->from},
+        {"from_block", block_names.at(static_cast<std::size_t>(copy->from_block))},
+        {"to", copy->to},
+        {"to_block", block_names.at(static_cast<std::size_t>(copy->to_block))},
+        {"peer_offset", copy->peer_offset},
+        {"shape", json_of(copy->shape)},
+        {"portion",
+         {{"number", copy->portion.number}, {"count", copy->portion.count}, {"granule", copy->portion.granule}}}};
+  } else if (const auto* signal = std::get_if<SignalStep>(&step.action)) {
+    json["signal"] = {
+        {"from", json_of(signal->from)}, {"to", json_of(signal->to)}, {"peer_offset", signal->peer_offset}};
   } else {
     json["wait"] = {{"stream", std::get<WaitStep>(step.action).stream}};
   }
@@ -121,7 +118,8 @@ Json json_of_all(const std::vector<Value>& values) {
   return list;
 }
 
-/// All but the checksum.
+}  // namespace
+
 Json content_of(const Manifest& manifest) {
   return {
       {"abi", manifest.abi},
@@ -139,279 +137,14 @@ Json content_of(const Manifest& manifest) {
   };
 }
 
-/// Over what is said, however it is laid out.
 std::string checksum_of(const Json& content) {
   return sha256_hex(content.dump());
 }
-
-// --- from JSON
-
-template <typename Value>
-std::vector<Value> parse_all(const Members& members, const char* key, const std::function<Value(const Json&)>& parse) {
-  if (!members.at(key).is_array()) members.complain(key, "an array");
-  std::vector<Value> values;
-  for (const Json& json : members.at(key)) values.push_back(parse(json));
-  return values;
-}
-
-/// Parses a manifest's parts; each has to know what the problem's extents are.
-class Reader {
- public:
-  Manifest read(const Json& json) {
-    const Members members(json, "the manifest",
-                          {"abi", "name", "target", "spec_hash", "variant", "problem", "timeout_ms", "in_place",
-                           "arguments", "intermediates", "kernels", "schedules", "checksum"});
-    Manifest manifest;
-    manifest.abi = device::abi_version;
-    manifest.name = members.identifier("name");
-    manifest.target = members.text("target");
-    if (manifest.target.empty()) members.complain("target", "a target's name");
-    manifest.spec_hash = members.sha256("spec_hash");
-    manifest.variant = members.identifier("variant");
-    manifest.problem = problem_ = parse_problem(members.at("problem"));
-    manifest.timeout_ms = members.number("timeout_ms", 0);
-    manifest.in_place = members.boolean("in_place");
-    manifest.arguments =
-        parse_all<Argument>(members, "arguments", [this](const Json& each) { return parse_argument(each); });
-    for (const Argument& argument : manifest.arguments) buffers_.insert(argument.name);
-    manifest.intermediates =
-        parse_all<Intermediate>(members, "intermediates", [this](const Json& each) { return parse_buffer(each); });
-    for (const Intermediate& buffer : manifest.intermediates) buffers_.insert(buffer.name);
-    if (buffers_.size() != manifest.arguments.size() + manifest.intermediates.size())
-      refuse_manifest("two buffers of one name");
-    manifest.kernels =
-        parse_all<KernelEntry>(members, "kernels", [this](const Json& each) { return parse_kernel(each); });
-    kernels_ = static_cast<std::int64_t>(manifest.kernels.size());
-    manifest.schedules =
-        parse_all<Schedule>(members, "schedules", [this](const Json& each) { return parse_schedule(each); });
-    check_order(manifest.schedules);
-    check_intact(manifest, members.sha256("checksum"));
-    return manifest;
-  }
-
- private:
-  static Problem parse_problem(const Json& json) {
-    const Members members(
-        json, "problem",
-        {"pattern", "dtype", "accumulate", "result", "op", "root", "shard", "layout_b", "world", "extents"});
-    Problem problem;
-    problem.pattern = members.identifier("pattern");
-    problem.dtype = members.dtype("dtype");
-    problem.accumulate = members.dtype("accumulate");
-    problem.result = members.dtype("result");
-    problem.world = members.number("world", 1, device::max_world);
-    if (!members.at("op").is_null()) problem.op = members.op("op");
-    if (!members.at("root").is_null()) problem.root = members.number("root", 0, problem.world - 1);
-    problem.shard = members.text("shard");
-    if (!members.at("layout_b").is_null()) problem.layout_b = members.layout("layout_b");
-    if (!members.at("extents").is_object()) members.complain("extents", "an object");
-    for (const auto& [name, value] : members.at("extents").items()) {
-      problem.extents.push_back({name, parse_extent(value)});
-    }
-    return problem;
-  }
-
-  static Extent parse_extent(const Json& json) {
-    if (json == "dynamic") return {.dynamic = true};
-    const bool fits = json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > max_int64);
-    if (!fits || json.get<std::int64_t>() < 0) refuse_manifest("an extent must be a number or \"dynamic\"");
-    return {.value = json.get<std::int64_t>()};
-  }
-
-  void check_extent(const Members& members, const char* key, const std::string& name) const {
-    if (!problem_.has_extent(name)) members.complain(key, "an extent of the problem, not '" + name + "'");
-  }
-
-  Dimension parse_dimension(const Json& json) const {
-    const Members members(json, "a dimension", {"extent", "factor", "divisor"});
-    const std::string extent = members.text("extent");
-    check_extent(members, "extent", extent);
-    return {extent, members.integer("factor", 1, max_int), members.integer("divisor", 1, max_int)};
-  }
-
-  std::vector<Dimension> parse_shape(const Members& members, const char* key) const {
-    return parse_all<Dimension>(members, key, [this](const Json& each) { return parse_dimension(each); });
-  }
-
-  Argument parse_argument(const Json& json) const {
-    const Members members(json, "an argument",
-                          {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only"});
-    const std::string access = members.text("access");
-    if (access != "read" && access != "write") members.complain("access", "read or write");
-    return {.name = members.identifier("name"),
-            .access = access == "read" ? Access::read : Access::write,
-            .dtype = members.dtype("dtype"),
-            .shape = parse_shape(members, "shape"),
-            .symmetric = members.boolean("symmetric"),
-            .alignment = members.number("alignment", 1, 4096),
-            .root_only = members.boolean("root_only")};
-  }
-
-  Intermediate parse_buffer(const Json& json) const {
-    const Members members(json, "an intermediate", {"name", "dtype", "shape"});
-    return {members.identifier("name"), members.dtype("dtype"), parse_shape(members, "shape")};
-  }
-
-  KernelEntry parse_kernel(const Json& json) const {
-    const Members members(json, "a kernel",
-                          {"part", "symbol", "source_hash", "blocks", "threads", "waits", "flags", "workspace"});
-    KernelEntry kernel{.part = members.text("part"),
-                       .symbol = members.identifier("symbol"),
-                       .source_hash = members.sha256("source_hash"),
-                       .blocks = members.number("blocks", 1),
-                       .threads = members.number("threads", 1, 1024),
-                       .waits = members.boolean("waits"),
-                       .flags = members.integer("flags", 0, max_int64)};
-    kernel.workspace.terms =
-        parse_all<ByteSize::Term>(members, "workspace", [this](const Json& each) { return parse_term(each); });
-    return kernel;
-  }
-
-  ByteSize::Term parse_term(const Json& json) const {
-    const Members members(json, "a term of workspace", {"bytes", "extents"});
-    ByteSize::Term term{members.integer("bytes", 0, max_int64)};
-    term.extents = parse_all<std::string>(members, "extents", [&](const Json& each) {
-      if (!each.is_string()) members.complain("extents", "names of extents");
-      check_extent(members, "extents", each.get<std::string>());
-      return each.get<std::string>();
-    });
-    return term;
-  }
-
-  std::string parse_buffer_name(const Members& members, const char* key, const Json& json) const {
-    if (!json.is_string() || !buffers_.contains(json.get<std::string>())) {
-      members.complain(key, "an argument or intermediate of the operation, not " + json.dump());
-    }
-    return json.get<std::string>();
-  }
-
-  MatrixMap parse_map(const Json& json) const {
-    constexpr int largest_box = 256;
-    constexpr int largest_row = 64;  // 128 bytes, as they are swizzled
-    const Members members(json, "a map", {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns"});
-    const Dtype dtype = members.dtype("dtype");
-    if (bytes_of(dtype) != 2) members.complain("dtype", "a type of 16 bits");
-    return {.buffer = parse_buffer_name(members, "buffer", members.at("buffer")),
-            .dtype = dtype,
-            .rows = parse_dimension(members.at("rows")),
-            .columns = parse_dimension(members.at("columns")),
-            .box_rows = members.number("box_rows", 1, largest_box),
-            .box_columns = members.number("box_columns", 1, largest_row)};
-  }
-
-  LaunchStep parse_launch(const Json& json) const {
-    const Members members(json, "a launch", {"kernel", "buffers", "extents", "maps"});
-    LaunchStep launch{.kernel = members.number("kernel", 0, kernels_ - 1)};
-    launch.buffers = parse_all<std::string>(
-        members, "buffers", [&](const Json& each) { return parse_buffer_name(members, "buffers", each); });
-    launch.extents = parse_shape(members, "extents");
-    launch.maps = parse_all<MatrixMap>(members, "maps", [this](const Json& each) { return parse_map(each); });
-    if (launch.maps.size() > max_maps) members.complain("maps", std::to_string(max_maps) + " maps at most");
-    return launch;
-  }
-
-  CopyStep parse_copy(const Json& json) const {
-    const Members members(json, "a copy", {"from", "from_block", "to", "to_block", "peer_offset", "shape"});
-    return {.from = parse_buffer_name(members, "from", members.at("from")),
-            .from_block = parse_block(members, "from_block"),
-            .to = parse_buffer_name(members, "to", members.at("to")),
-            .to_block = parse_block(members, "to_block"),
-            .peer_offset = members.number("peer_offset", 0, problem_.world - 1),
-            .shape = parse_shape(members, "shape")};
-  }
-
-  static BlockIndex parse_block(const Members& members, const char* key) {
-    const auto found = std::ranges::find(block_names, members.text(key));
-    if (found == block_names.end()) members.complain(key, "first, rank or peer");
-    return static_cast<BlockIndex>(found - block_names.begin());
-  }
-
-  Step parse_step(const Json& json) const {
-    for (const char* kind : {"launch", "copy", "wait"}) {
-      if (!json.is_object() || !json.contains(kind)) continue;
-      const Members members(json, "a step", {"stream", kind});
-      Step step{.stream = members.number("stream", 0, max_streams - 1), .action = {}};
-      const Json& action = members.at(kind);
-      if (kind == std::string_view("launch")) {
-        step.action = parse_launch(action);
-      } else if (kind == std::string_view("copy")) {
-        step.action = parse_copy(action);
-      } else {
-        step.action = WaitStep{Members(action, "a wait", {"stream"}).number("stream", 0, max_streams - 1)};
-      }
-      return step;
-    }
-    refuse_manifest("a step must be a launch, a copy or a wait");
-  }
-
-  Schedule parse_schedule(const Json& json) const {
-    const Members members(json, "a schedule", {"up_to", "steps"});
-    Schedule schedule{.up_to = every_size};
-    if (!members.at("up_to").is_null()) schedule.up_to = members.integer("up_to", 0, max_int64);
-    schedule.steps = parse_all<Step>(members, "steps", [this](const Json& each) { return parse_step(each); });
-    return schedule;
-  }
-
-  static void check_order(const std::vector<Schedule>& schedules) {
-    const bool ascends =
-        std::ranges::adjacent_find(schedules, std::ranges::greater_equal(), &Schedule::up_to) == schedules.end();
-    if (!ascends || schedules.empty() || schedules.back().up_to != every_size) {
-      refuse_manifest("the schedules must ascend in 'up_to', and the last must take every size");
-    }
-  }
-
-  /// A launch cannot tell that a kernel has more blocks, flags or workspace than its manifest says: it would write over
-  /// what lies beside them.
-  static void check_intact(const Manifest& manifest, const std::string& checksum) {
-    if (checksum == checksum_of(content_of(manifest))) return;
-    refuse_manifest("that of '" + manifest.name + "' for " + manifest.target +
-                    " was changed since it was written; generate the kernel again");
-  }
-
-  Problem problem_;
-  std::set<std::string> buffers_;
-  std::int64_t kernels_ = 0;
-};
-
-/// JSON text to a value; a key given twice is an error, as nlohmann would keep either.
-Json parse_text(std::string_view text) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&open](int, Json::parse_event_t event, const Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      refuse_manifest("key '" + value.get<std::string>() + "' is there twice");
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    refuse_manifest("no JSON at byte " + std::to_string(error.byte));
-  } catch (const Json::out_of_range&) {
-    refuse_manifest("a number is too large");
-  }
-}
-
-void check_abi(const Json& json) {
-  if (!json.is_object() || !json.contains("abi")) refuse_manifest("this is not a manifest; it has no 'abi'");
-  if (json.at("abi") == device::abi_version) return;
-  refuse_manifest("made for ABI " + json.at("abi").dump() + ", but this irisgen launches ABI " +
-                  std::to_string(device::abi_version) + "; generate the kernel again");
-}
-
-}  // namespace
 
 std::string to_json(const Manifest& manifest) {
   Json json = content_of(manifest);
   json["checksum"] = checksum_of(json);
   return json.dump(2) + "\n";
-}
-
-Manifest parse_manifest(std::string_view text) {
-  const Json json = parse_text(text);
-  check_abi(json);
-  return Reader().read(json);
 }
 
 }  // namespace iris

@@ -85,6 +85,9 @@ void Composition::add(const PartRequest& part) {
       copy->from = mapped(part.buffers, copy->from);
       copy->to = mapped(part.buffers, copy->to);
       copy->shape = translate(std::move(copy->shape), part.extents);
+    } else if (auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
+      signal->from.kernel += kernels_before;
+      signal->to.kernel += kernels_before;
     }
     draft_.steps.push_back(std::move(step));
   }

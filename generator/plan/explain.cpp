@@ -113,6 +113,12 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
+/// Nothing where it is the whole.
+std::string portion_text(const iris::Portion& portion) {
+  if (portion.count == 1) return "";
+  return "part " + std::to_string(portion.number + 1) + " of " + std::to_string(portion.count) + " of ";
+}
+
 std::string words_of(const Plan& plan, const iris::Step& step) {
   std::string text = step.stream == 0 ? "" : "stream " + std::to_string(step.stream) + ": ";
   if (const auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
@@ -122,7 +128,11 @@ std::string words_of(const Plan& plan, const iris::Step& step) {
   if (const auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
     const std::string where =
         copy->peer_offset == 0 ? "this rank's " : "rank + " + std::to_string(copy->peer_offset) + "'s ";
-    return text + "copy " + copy->from + " to " + where + copy->to;
+    return text + "copy " + portion_text(copy->portion) + copy->from + " to " + where + copy->to;
+  }
+  if (const auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
+    return text + "signal rank + " + std::to_string(signal->peer_offset) + "'s " +
+           name_of(plan.kernels[static_cast<std::size_t>(signal->to.kernel)]);
   }
   return text + "wait for stream " + std::to_string(std::get<iris::WaitStep>(step.action).stream);
 }

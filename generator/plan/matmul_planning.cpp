@@ -173,7 +173,11 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
   std::string reason = request.on_host() ? "enough to interleave" : "as many as run side by side";
-  if (tiles && *tiles < most) {
+  if (products.by_copy_engine && request.target.platform == Platform::amd) {
+    --blocks;
+    reason += ", but one: the runtime may make kernels of copies";
+  }
+  if (tiles && *tiles < blocks) {
     blocks = std::max<std::int64_t>(1, *tiles);
     reason = "one for each of the " + std::to_string(*tiles) + " tiles";
   }
@@ -224,18 +228,19 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
       target.platform == Platform::host ? all_blocks : resident_blocks(target, kernel, problem.accumulate);
   const std::int64_t blocks = std::max<std::int64_t>(1, std::min(all_blocks, side_by_side) - comm_blocks);
   const std::int64_t tiles = tiles_of(problem, products, tile_m, tile_n).value();
-  const auto turns = static_cast<double>(divide_up(tiles, blocks));
+  const std::int64_t turns = divide_up(tiles, blocks);
   const double k = length(problem, "k");
   const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
   const double before_us = sends_first ? products.sent_bytes / target.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
     const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
     return before_us + with_links(problem, target, products, comm_blocks, blocks, of_kernel,
-                                  turns * matrix_units_of(target)->tile_us(target, of_kernel, k));
+                                  turns_us(problem, target, products, turns, of_kernel));
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
-  return before_us + turns * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
+  return before_us +
+         static_cast<double>(turns) * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
 }
 
 namespace {

@@ -32,6 +32,8 @@ struct Products {
   bool gathers_rows = false;     ///< of A, which come from other ranks meanwhile
   bool moves_by_blocks = false;  ///< some of the grid's blocks do not multiply
   bool sends_beside = false;     ///< blocks send operands beside their products
+  bool by_copy_engine = false;   ///< rows come into the buffer `gathered` without blocks
+  std::int64_t copies = 0;       ///< of a rank, then
   double sent_bytes = 0;         ///< of operands, over the links, of a static problem
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
   bool completes_tiles = false;  ///< blocks go through their finished tiles once more

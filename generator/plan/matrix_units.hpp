@@ -56,6 +56,11 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
 std::string turns_text(std::int64_t turns);
 
+/// The time of so many turns of the compute units: that of their tiles, or that of all products at the rate that the
+/// chip's power sustains.
+double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
+                const Tiles& tiles);
+
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
 /// leave, the first of them when it is finished.

@@ -111,6 +111,18 @@ KernelPlan start_kernel(const Request& request, std::string_view template_path) 
   return kernel;
 }
 
+KernelPlan barrier_kernel(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan barrier = start_kernel(request, "barrier/same_block.hip");
+  add_number(barrier, "blocks", 1, "", "");
+  add_number(barrier, "threads", request.target.wave, "", "");
+  bound_grid(request, barrier);
+  add_flags(barrier);
+  barrier.part = "barrier";
+  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .world = problem.world};
+  return barrier;
+}
+
 std::int64_t decide(const Request& request, KernelPlan& kernel, const std::string& name, std::int64_t value,
                     std::string unit, std::string reason) {
   const auto wanted = request.wanted(name);

@@ -86,6 +86,9 @@ KernelPlan start_kernel(const Request& request, std::string_view template_path);
 /// A kernel that knows of no other rank and waits for nobody.
 KernelPlan start_local_kernel(const Request& request, std::string_view template_path);
 
+/// A kernel of one block in which all ranks meet, for operations of several steps.
+KernelPlan barrier_kernel(const Request& request);
+
 /// A number that the user may set.
 std::int64_t decide(const Request& request, KernelPlan& kernel, const std::string& name, std::int64_t value,
                     std::string unit, std::string reason);

@@ -9,12 +9,21 @@ namespace iris {
 
 namespace {
 
-/// Blocks that wait for one another must all be on the device, or those that are wait for ever.
+bool is_signalled_by_copies(const Manifest& manifest) {
+  return std::ranges::any_of(manifest.schedules, [](const Schedule& schedule) {
+    return std::ranges::any_of(schedule.steps,
+                               [](const Step& step) { return std::holds_alternative<SignalStep>(step.action); });
+  });
+}
+
+/// Blocks that wait for one another must all be on the device, or those that are wait for ever. Between ranks of one
+/// device, copies that they wait for may be kernels, which need a place, too.
 void check_residency(const Manifest& manifest, const KernelEntry& kernel, const Context::State& context,
                      const Function& function) {
   if (!kernel.waits) return;
-  const int fit = context.device.resident_blocks(function, kernel.threads);
   const int ranks = context.ranks_on_device;
+  const int taken = ranks > 1 && is_signalled_by_copies(manifest) ? 1 : 0;
+  const int fit = context.device.resident_blocks(function, kernel.threads) - taken;
   if (std::int64_t{kernel.blocks} * ranks <= fit) return;
   std::string text = manifest.name + ": " + std::to_string(kernel.blocks) + " blocks of " +
                      std::to_string(kernel.threads) + " threads must run together";

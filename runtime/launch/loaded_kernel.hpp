@@ -21,6 +21,9 @@ class LoadedKernel {
   /// Tells it where the operation's memory lies, which all ranks have at the same offset of their heaps.
   void place(char* base, const KernelLayout& layout, device::Fault* fault);
 
+  /// Where its flag of that number lies, as they are counted in the manifest.
+  char* flag(std::int64_t number) const { return reinterpret_cast<char*>(device_context_.flags + number); }
+
   /// What the entry takes after the Context, in its order.
   struct Arguments {
     std::span<void* const> buffers;

@@ -57,6 +57,19 @@ bool waits(const Manifest& manifest) {
   return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits);
 }
 
+struct Rows {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+/// Those of a portion, of a block of so many.
+Rows rows_of(const Portion& portion, std::int64_t rows) {
+  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
+  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
+  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
+  return {first, std::min(rows - first, granules * portion.granule)};
+}
+
 /// Memory that goes back to a rank's heap.
 struct ReturnToHeap {
   Context::State* context;
@@ -123,7 +136,11 @@ struct Operation::State {
   void perform(const Launch& launch, int number, const LaunchStep& step) const;
   device::TensorMap tensor_map(const Launch& launch, const MatrixMap& map) const;
   void perform(const Launch& launch, int number, const CopyStep& step) const;
+  void perform(const Launch& launch, int number, const SignalStep& step) const;
   void perform(const Launch& launch, int number, const WaitStep& step) const;
+  int peer_at(int offset) const { return (context.rank + offset) % manifest.problem.world; }
+  std::int64_t number_of(BlockIndex block, int peer) const;
+  char* flag(const FlagIndex& index, int peer) const;
 
   std::shared_ptr<void> world;  // may end before its operations
   Context::State& context;
@@ -283,17 +300,32 @@ device::TensorMap Operation::State::tensor_map(const Launch& launch, const Matri
 }
 
 void Operation::State::perform(const Launch& launch, int number, const CopyStep& step) const {
-  const int world = manifest.problem.world;
-  const int peer = (context.rank + step.peer_offset) % world;
-  std::int64_t bytes = bytes_of(dtype_of(manifest, step.from));
-  for (const Dimension& dimension : step.shape) bytes *= length_of(dimension, launch.extents);
-  const auto offset = [&](BlockIndex block) {
-    return block == BlockIndex::first ? 0 : (block == BlockIndex::rank ? context.rank : peer) * bytes;
-  };
+  const int peer = peer_at(step.peer_offset);
+  const std::int64_t rows = length_of(step.shape.front(), launch.extents);
+  std::int64_t row_bytes = bytes_of(dtype_of(manifest, step.from));
+  for (const Dimension& dimension : std::span(step.shape).subspan(1)) row_bytes *= length_of(dimension, launch.extents);
+  const auto [first, count] = rows_of(step.portion, rows);
+  if (count == 0) return;
+  const auto offset = [&](BlockIndex block) { return (number_of(block, peer) * rows + first) * row_bytes; };
   const char* from = static_cast<const char*>(buffer(launch, step.from)) + offset(step.from_block);
   char* to = static_cast<char*>(buffer(launch, step.to)) + offset(step.to_block);
   if (peer != context.rank) to = context.on_rank(to, peer);
-  context.device.enqueue_copy(to, from, static_cast<std::size_t>(bytes), stream(launch, number));
+  context.device.enqueue_copy(to, from, static_cast<std::size_t>(count * row_bytes), stream(launch, number));
+}
+
+std::int64_t Operation::State::number_of(BlockIndex block, int peer) const {
+  return block == BlockIndex::first ? 0 : block == BlockIndex::rank ? context.rank : peer;
+}
+
+char* Operation::State::flag(const FlagIndex& index, int peer) const {
+  return kernels[static_cast<std::size_t>(index.kernel)].flag(index.first + number_of(index.of, peer));
+}
+
+void Operation::State::perform(const Launch& launch, int number, const SignalStep& step) const {
+  const int peer = peer_at(step.peer_offset);
+  char* to = flag(step.to, peer);
+  if (peer != context.rank) to = context.on_rank(to, peer);
+  context.device.enqueue_copy(to, flag(step.from, peer), sizeof(device::u64), stream(launch, number));
 }
 
 void Operation::State::perform(const Launch& launch, int number, const WaitStep& step) const {

@@ -59,7 +59,7 @@ Manifest sample() {
                        .waits = false,
                        .flags = 5'000'000'000,
                        .workspace = {{{6'000'000'000, {}}, {12, {"m", "n"}}}}},
-                      {.part = "second", .symbol = "s", .source_hash = std::string(64, 'c')}},
+                      {.part = "second", .symbol = "s", .source_hash = std::string(64, 'c'), .flags = 12}},
           .schedules = {{.up_to = 8'000'000'000,
                          .steps = {{0, iris::LaunchStep{1,
                                                         {"input", "partial"},
@@ -72,7 +72,11 @@ Manifest sample() {
                                                       .to = "output",
                                                       .to_block = iris::BlockIndex::rank,
                                                       .peer_offset = 4,
-                                                      .shape = {{"m"}}}}}}}};
+                                                      .shape = {{"m"}},
+                                                      .portion = {.number = 1, .count = 3, .granule = 128}}},
+                                   {3, iris::SignalStep{.from = {0, 7, iris::BlockIndex::peer},
+                                                        .to = {1, 11, iris::BlockIndex::first},
+                                                        .peer_offset = 2}}}}}};
 }
 
 Json sample_json() {
@@ -327,6 +331,15 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/schedules/1/steps/0/copy/from", "elsewhere"},
       {"/schedules/1/steps/0/copy/to_block", "last"},
       {"/schedules/1/steps/0/copy/peer_offset", 5},
+      {"/schedules/1/steps/0/copy/portion/number", 3},
+      {"/schedules/1/steps/0/copy/portion/count", 0},
+      {"/schedules/1/steps/0/copy/portion/granule", 0},
+      {"/schedules/1/steps/1/signal/from/kernel", 2},
+      {"/schedules/1/steps/1/signal/from/first", 5'000'000'000 - 4},  // one for each of five ranks
+      {"/schedules/1/steps/1/signal/from/of", "last"},
+      {"/schedules/1/steps/1/signal/to/first", 12},
+      {"/schedules/1/steps/1/signal/to/first", -1},
+      {"/schedules/1/steps/1/signal/peer_offset", 5},
   };
   ASSERT_EQ(message_of(sample_json().dump()), "accepted");
   for (const auto& [pointer, value] : wrong) {
@@ -349,7 +362,7 @@ TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
       {"/intermediates/0/shape/0/divisor", 8},
       {"/kernels/0/blocks", 18},
       {"/kernels/0/threads", 32},
-      {"/kernels/0/flags", 4},
+      {"/kernels/0/flags", 5'000'000'001},
       {"/kernels/0/workspace/0/bytes", 5},
       {"/schedules/0/up_to", 9},
       {"/schedules/0/steps/0/launch/buffers", {"partial", "input"}},

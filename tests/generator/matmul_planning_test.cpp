@@ -177,14 +177,60 @@ TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
 /// Narrower tiles arrive or leave sooner: those of 192 columns only where nobody sums parts of them.
 TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
   const auto tile_n = [](const std::string& pattern, const std::string& shape) {
-    return plan(pattern, "world: 2, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+    return plan(pattern, "world: 2, dtype: bf16, shape: {" + shape, "sm_90a").kernels.back().number("tile_n");
   };
-  EXPECT_EQ(tile_n("all_gather_matmul", "m: 4096, n: 1280, k: 8192"), 192);
-  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024"), 256);
-  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024"), 128);
+  // As they were fastest, of 256, 192 and 128 columns, on two H200s.
+  const std::string gather = "m: 4096, n: 1280, k: 8192}, variant: ";
+  EXPECT_EQ(tile_n("all_gather_matmul", gather + "workgroup_specialized"), 192);
+  EXPECT_EQ(tile_n("all_gather_matmul", gather + "producer_consumer"), 128);
+  EXPECT_EQ(tile_n("all_gather_matmul", "m: 16384, n: 1280, k: 8192}, variant: producer_consumer"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024}"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024}"), 128);
   for (int n = 1000; n < 3000; n += 200) {
-    EXPECT_NE(tile_n("matmul_all_reduce", "m: 4096, k: 8192, n: " + std::to_string(n)), 192) << n;
+    EXPECT_NE(tile_n("matmul_all_reduce", "m: 4096, k: 8192, n: " + std::to_string(n) + "}"), 192) << n;
   }
+}
+
+/// As they were fastest, of 256, 192, 128 and 64 columns, on one H200.
+TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
+  const auto tile_n = [](const std::string& shape) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+  };
+  EXPECT_EQ(tile_n("m: 512, n: 1280, k: 8192"), 64);
+  EXPECT_EQ(tile_n("m: 1024, n: 1280, k: 8192"), 128);
+  EXPECT_EQ(tile_n("m: 4096, n: 1280, k: 8192"), 192);
+  EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
+  EXPECT_EQ(tile_n("m: 16384, n: 1280, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 1024, n: 7168, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 1024"), 256);
+  EXPECT_EQ(tile_n("m: 4096, n: 4096, k: 4096"), 256);
+}
+
+TEST(Portions, AreAsFewAsLetProductsBeginEarly) {
+  const auto portions = [](const std::string& rest, const std::string& target) {
+    return plan("all_gather_matmul", "variant: producer_consumer, dtype: bf16, " + rest, target)
+        .kernels[1]
+        .number("portions");
+  };
+  const auto of_rows = [&](int world, const std::string& m) {
+    return portions("world: " + std::to_string(world) + ", shape: {n: 1280, k: 8192, m: " + m + "}", "sm_90a");
+  };
+  EXPECT_EQ(of_rows(1, "16384"), 8);
+  EXPECT_EQ(of_rows(2, "1024"), 1);
+  EXPECT_EQ(of_rows(2, "8192"), 4);
+  EXPECT_EQ(of_rows(2, "65536"), 8);
+  EXPECT_EQ(of_rows(4, "65536"), 2);  // to each of three others
+  EXPECT_EQ(of_rows(8, "65536"), 1);
+  EXPECT_EQ(of_rows(2, "dynamic"), 3);
+  EXPECT_EQ(portions("world: 2, shape: {m: 8, n: 8, k: 8}", "host"), 3);
+  EXPECT_EQ(portions("world: 2, shape: {m: 8, n: 8, k: 8}, config: {portions: 5}", "sm_90a"), 5);
+}
+
+/// Where the runtime makes kernels of copies, products that wait for these must not take the whole chip.
+TEST(Portions, LeaveAComputeUnitToCopiesThatAreKernels) {
+  const std::string rows = "variant: producer_consumer, dtype: bf16, world: 2, shape: {m: 65536, n: 8192, k: 64}";
+  EXPECT_EQ(plan("all_gather_matmul", rows, "gfx942").kernels[1].number("blocks"), 303);
+  EXPECT_EQ(plan("all_gather_matmul", rows, "sm_90a").kernels[1].number("blocks"), 132);
 }
 
 TEST(MainLoop, FillsAComputeUnitWithOneBlock) {

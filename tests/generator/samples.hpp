@@ -85,6 +85,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 64, n: 48, k: 40}}",
       "{name: layer_in_turn, pattern: all_gather_matmul, variant: fused_sequential, dtype: bf16, world: 3, "
       "shape: {m: 63, n: 48, k: 40}}",
+      "{name: layer_by_copies, pattern: all_gather_matmul, variant: producer_consumer, dtype: bf16, world: 3, "
+      "shape: {m: 63, n: 48, k: 40}}",
       "{name: layer_parts, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f16, world: 4, "
       "shape: {m: 64, n: dynamic, k: 40}}",
       "{name: rows, pattern: matmul_reduce_scatter, variant: workgroup_specialized, dtype: f32, world: 2, "

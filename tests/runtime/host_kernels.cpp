@@ -49,6 +49,20 @@ extern "C" void sum_of_three(Context context, const i32* input, i32* output, i64
 }
 IRIS_HOST_ENTRY(sum_of_three)
 
+/// Waits until each other rank has come to step 0 of this launch by the kernel's flags from number 8 on, then copies
+/// what has come from all: output[i] = input[i], of 3 · n elements.
+extern "C" void take_signalled(Context context, const i32* input, i32* output, i64 n) {
+  using Config = Grid<3>;
+  const ThreadGroup threads = grid_threads<Config>();
+  Launch<Config> launch(context);
+  for (i32 offset = 1; offset < Config::world; ++offset) {
+    const i32 peer = peer_at<Config::world>(context, offset);
+    if (!block_wait_acquire(launch, 8 + peer, 0, peer, Wait::arrival)) return;
+  }
+  for (i64 i = threads.index; i < Config::world * n; i += threads.size) output[i] = input[i];
+}
+IRIS_HOST_ENTRY(take_signalled)
+
 /// As sum_of_three, but rank 1 forgets to tell anybody that it is there.
 extern "C" void missing_signal(Context context, const i32*, i32*, i64) {
   using Config = Grid<3>;

@@ -108,19 +108,24 @@ inline irisgen::Plan plan_of(const Sample& sample, std::string_view target) {
   return irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target(target));
 }
 
+/// Whether `config:` of the algorithm's variant has that key; that of auto has none.
+inline bool has_key(const Algorithm& algorithm, std::string_view key) {
+  const auto& variants = irisgen::find_pattern(algorithm.pattern)->variants;
+  const auto variant = std::ranges::find(variants, std::string_view(algorithm.variant), &irisgen::Variant::name);
+  return variant != variants.end() && std::ranges::find(variant->keys, key) != variant->keys.end();
+}
+
 /// As far as the algorithm understands its keys: few blocks, so that all ranks of one device are resident together, but
 /// more than one, so that blocks must agree; few threads, to be quick.
 inline std::string small_grid(const Algorithm& algorithm, int threads) {
-  const auto& variants = irisgen::find_pattern(algorithm.pattern)->variants;
-  const auto variant = std::ranges::find(variants, std::string_view(algorithm.variant), &irisgen::Variant::name);
-  if (variant == variants.end()) return "";  // auto
   std::string config;
   const auto add = [&](std::string_view key, int value) {
-    if (std::ranges::find(variant->keys, key) == variant->keys.end()) return;
+    if (!has_key(algorithm, key)) return;
     config.append(config.empty() ? "" : ", ").append(key).append(": ").append(std::to_string(value));
   };
   add("blocks", is_matmul(algorithm) ? 6 : 3);
   add("comm_blocks", 2);
+  add("portions", 3);
   if (!is_matmul(algorithm)) add("threads", threads);
   return config;
 }
@@ -151,9 +156,10 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
 /// so few blocks that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
-  const bool has_roles = algorithm.pattern != "matmul" && algorithm.variant != "fused_sequential";
-  const std::string few = has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10";
-  const std::string many = has_roles ? "blocks: 36, comm_blocks: 17" : "blocks: 36";
+  const bool has_roles = has_key(algorithm, "comm_blocks");
+  const std::string portions = has_key(algorithm, "portions") ? ", portions: 2" : "";
+  const std::string few = (has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10") + portions;
+  const std::string many = (has_roles ? "blocks: 36, comm_blocks: 17" : "blocks: 36") + portions;
   struct Shape {
     const char* layout;
     std::int64_t m, n, k, tile_n;

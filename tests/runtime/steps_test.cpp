@@ -98,6 +98,75 @@ TEST(Steps, CopyBlocksToPeersOnStreamsOfTheirOwn) {
   }
 }
 
+TEST(Steps, CopyAPortionOfABlock) {
+  // In granules of 7 rows there are 8, the last of one row: 3 for each portion, the last one's shorter.
+  const auto copies_of = [](int number) {
+    BuiltOperation built = gather_by_copies();
+    for (Step& step : built.manifest.schedules[0].steps) {
+      if (auto* copy = std::get_if<CopyStep>(&step.action)) {
+        copy->portion = {.number = number, .count = 3, .granule = 7};
+      }
+    }
+    return outputs_of(built, 50, 1);
+  };
+  const std::array<std::pair<int, int>, 3> rows = {{{0, 21}, {21, 42}, {42, 50}}};
+  for (int number = 0; number < 3; ++number) {
+    for (const auto& output : copies_of(number)) {
+      for (int i = 0; i < 150; ++i) {
+        const auto [first, end] = rows.at(static_cast<std::size_t>(number));
+        const bool copied = i % 50 >= first && i % 50 < end;
+        const int expected = copied ? 1000 * (i / 50) + i % 50 * (i % 50) : static_cast<int>(0xa5a5a5a5);
+        ASSERT_EQ(output[static_cast<std::size_t>(i)], expected) << "portion " << number << ", element " << i;
+      }
+    }
+  }
+}
+
+/// A kernel takes what other ranks' copies bring while it runs: the flags that they give back behind them are those
+/// that each rank has sent out in a barrier before.
+BuiltOperation take_while_copied() {
+  BuiltOperation built = gather_by_copies();
+  Manifest& manifest = built.manifest;
+  const BuiltOperation taking = host_operation("take_signalled", 3);
+  manifest.kernels.push_back(taking.manifest.kernels[0]);
+  built.code.push_back(taking.code[0]);
+  manifest.intermediates.push_back({.name = "gathered", .dtype = Dtype::i32, .shape = {{"n", 3}}});
+  std::vector<Step>& steps = manifest.schedules[0].steps;
+  const Step meet = steps.front();
+  steps = {meet, {1, WaitStep{0}}, {0, LaunchStep{1, {"gathered", "output"}, {{"n"}}}}};
+  for (int offset = 0; offset < 3; ++offset) {
+    steps.emplace_back(
+        1,
+        CopyStep{
+            .from = "input", .to = "gathered", .to_block = BlockIndex::rank, .peer_offset = offset, .shape = {{"n"}}});
+    if (offset == 0) continue;
+    steps.emplace_back(
+        1, SignalStep{.from = {0, 0, BlockIndex::peer}, .to = {1, 8, BlockIndex::rank}, .peer_offset = offset});
+  }
+  steps.emplace_back(0, WaitStep{1});
+  return built;
+}
+
+TEST(Steps, SignalAKernelThatRuns) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    for (const auto& output : outputs_of(take_while_copied(), 50, seed, 3)) {
+      for (int rank = 0; rank < 3; ++rank) {
+        for (int i = 0; i < 50; ++i) ASSERT_EQ(output[static_cast<std::size_t>(50 * rank + i)], 1000 * rank + i * i);
+      }
+    }
+  }
+}
+
+TEST(Steps, ThatDoNotSignalAreMissed) {
+  BuiltOperation built = take_while_copied();
+  std::erase_if(built.manifest.schedules[0].steps, [](const Step& step) {
+    const auto* signal = std::get_if<SignalStep>(&step.action);
+    return signal != nullptr && signal->peer_offset == 2;
+  });
+  const std::string error = test::error_of([&] { outputs_of(built, 50, 0); });
+  EXPECT_NE(error.find("rank 0"), std::string::npos) << error;
+}
+
 TEST(Steps, CopyFromTheBlockOfThePeer) {
   BuiltOperation built = gather_by_copies();
   // Rank r sends block p of its input to rank p: of 60 elements, 20 each.

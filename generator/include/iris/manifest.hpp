@@ -83,7 +83,16 @@ enum class BlockIndex {
   peer,   ///< the one with the number of the rank that is copied to
 };
 
-/// Copies a block of `shape` elements by the copy engine, from this rank's `from` to `to` on the rank that is
+/// Rows of a block, whose first dimension they are: all of them, or number `number` of `count` runs of equal length,
+/// each a multiple of `granule` rows; the last ones may be shorter, or empty.
+struct Portion {
+  int number = 0;
+  int count = 1;
+  int granule = 1;
+  bool operator==(const Portion&) const = default;
+};
+
+/// Copies rows of a block of `shape` elements by the copy engine, from this rank's `from` to `to` on the rank that is
 /// `peer_offset` after it in the circle of ranks (0: on this rank). `to` is symmetric.
 struct CopyStep {
   std::string from = {};
@@ -92,7 +101,25 @@ struct CopyStep {
   BlockIndex to_block = BlockIndex::first;
   int peer_offset = 0;
   std::vector<Dimension> shape = {};
+  Portion portion = {};
   bool operator==(const CopyStep&) const = default;
+};
+
+/// A flag of a kernel: number `first`, or that of a rank among those that begin there.
+struct FlagIndex {
+  int kernel = 0;
+  std::int64_t first = 0;
+  BlockIndex of = BlockIndex::first;
+  bool operator==(const FlagIndex&) const = default;
+};
+
+/// Copies a flag of this rank to one of the rank that is `peer_offset` after it in the circle of ranks, by the copy
+/// engine: when it shows there, the copies that stand before it in the stream have come.
+struct SignalStep {
+  FlagIndex from = {};
+  FlagIndex to = {};
+  int peer_offset = 0;
+  bool operator==(const SignalStep&) const = default;
 };
 
 /// Lets the step's stream wait for all that another stream of the operation has been given before.
@@ -104,7 +131,7 @@ struct WaitStep {
 /// One thing that a launch of an operation enqueues.
 struct Step {
   int stream = 0;  ///< 0 is the caller's; the others are the operation's own
-  std::variant<LaunchStep, CopyStep, WaitStep> action;
+  std::variant<LaunchStep, CopyStep, SignalStep, WaitStep> action;
   bool operator==(const Step&) const = default;
 };
 

@@ -29,14 +29,15 @@ struct Target {
   double link_gbs;       ///< that one GPU can push to all its peers together
   double neighbour_gbs;  ///< that it can push to one of them
   double memory_gbs;
-  double copy_engine_gbs;   ///< that the copy engine moves to one peer after another
-  double copy_us;           ///< of one more copy
-  double signal_us;         ///< from the last store of one rank to the first load of another: fences, flag, poll
-  double launch_us;         ///< an empty kernel, launched behind another
-  double main_loop_tflops;  ///< of the matmul's main loop of fused multiply-adds, in f32
-  double matrix_tflops;     ///< of that on matrix units, with operands of 16 bits; 0 if there is none
-  bool measured;            ///< by us, rather than a vendor's figure
-  bool predicts;            ///< times mean something; else they only rank variants, as a GPU would
+  double copy_engine_gbs;      ///< that the copy engine moves to one peer after another
+  double copy_us;              ///< of one more copy
+  double signal_us;            ///< from the last store of one rank to the first load of another: fences, flag, poll
+  double launch_us;            ///< an empty kernel, launched behind another
+  double main_loop_tflops;     ///< of the matmul's main loop of fused multiply-adds, in f32
+  double matrix_tflops;        ///< of that on matrix units, with operands of 16 bits, on and on; 0 if there is none
+  double matrix_burst_tflops;  ///< the same while power is not the limit
+  bool measured;               ///< by us, rather than a vendor's figure
+  bool predicts;               ///< times mean something; else they only rank variants, as a GPU would
 };
 
 /// Every target, in the order `irisgen list` shows them.

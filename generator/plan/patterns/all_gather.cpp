@@ -47,17 +47,9 @@ std::string refuse_copy_engine(const Problem& problem, const Target&) {
 /// to the same one; its own copy runs beside them.
 Draft plan_copy_engine(const Request& request) {
   const Problem& problem = request.problem;
-  KernelPlan barrier = start_kernel(request, "barrier/same_block.hip");
-  add_number(barrier, "blocks", 1, "", "");
-  add_number(barrier, "threads", request.target.wave, "", "");
-  bound_grid(request, barrier);
-  add_flags(barrier);
-  barrier.part = "barrier";
-  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .world = problem.world};
-
   Draft draft;
   draft.arguments = place(arguments(problem), 1, {"output"});
-  draft.kernels.push_back(std::move(barrier));
+  draft.kernels.push_back(barrier_kernel(request));
   const iris::Step meet = {.stream = 0, .action = launch_of(draft, 0, {})};
   const auto copy_to = [](int peer_offset) {
     return iris::CopyStep{.from = "input",

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
@@ -56,6 +58,86 @@ Draft plan_fused_sequential(const Request& request) {
   return plan_kernel(request, std::move(kernel), blocks);
 }
 
+/// A copy and its flag cost as much as some megabytes on their way, and commands of the host's.
+std::int64_t portions_for(const Request& request) {
+  constexpr std::int64_t most_copies = 8;
+  constexpr double portion_bytes = 16 << 20;
+  const Problem& problem = request.problem;
+  const std::int64_t most = std::max<std::int64_t>(1, most_copies / std::max(1, problem.world - 1));
+  if (request.on_host() || !problem.is_static()) return std::min<std::int64_t>(most, 3);
+  return std::clamp<std::int64_t>(std::llround(shard_bytes(problem) / portion_bytes), 1, most);
+}
+
+Products copied_products(const Problem& problem, std::int64_t portions) {
+  Products copied = products(problem, false);
+  copied.sends_beside = false;
+  copied.by_copy_engine = true;
+  copied.copies = portions * (problem.world - 1);
+  return copied;
+}
+
+/// Between two kernels' worth of flags: at the barrier each peer has sent a flag of this launch, and gets it back
+/// behind each portion of rows. That barrier also keeps the rows of the launch before until all have used them.
+void add_copies(const Problem& problem, Draft& draft, std::int64_t portions) {
+  const KernelPlan& product = draft.kernels[1];
+  const std::int64_t first_own_flag = product.flags - portions * problem.world;
+  const int granule = static_cast<int>(product.number("tile_m"));
+  for (int portion = 0; portion < portions; ++portion) {
+    for (int offset = 1; offset < problem.world; ++offset) {
+      const iris::CopyStep rows = {.from = "a",
+                                   .to = "gathered",
+                                   .to_block = iris::BlockIndex::rank,
+                                   .peer_offset = offset,
+                                   .shape = {{"m", 1, problem.world}, {"k"}},
+                                   .portion = {portion, static_cast<int>(portions), granule}};
+      const iris::SignalStep signal = {.from = {0, 0, iris::BlockIndex::peer},
+                                       .to = {1, first_own_flag + portion * problem.world, iris::BlockIndex::rank},
+                                       .peer_offset = offset};
+      draft.steps.emplace_back(1, rows);
+      draft.steps.emplace_back(1, signal);
+    }
+  }
+}
+
+Draft plan_producer_consumer(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan product = start_kernel(request, "all_gather_matmul/producer_consumer.hip");
+  const std::int64_t portions = decide(request, product, "portions", portions_for(request), "of each rank's rows",
+                                       "as few as let products begin early: each is a copy and a flag to every peer");
+  choose_tiles(request, product, copied_products(problem, portions));
+  choose_matmul_grid(request, product, copied_products(problem, portions));
+  add_types(request, product, {.result = true, .accumulate = true});
+  add_flags(product, portions * problem.world);
+  product.part = "matmul";
+
+  Draft draft;
+  draft.arguments = place(arguments(problem), 16, {});
+  draft.intermediates = {{"gathered", problem.dtype, {{"m"}, {"k"}}}};
+  product.arguments = draft.arguments;
+  product.arguments.insert(product.arguments.begin() + 1, {.name = "gathered",
+                                                           .access = Access::read,
+                                                           .dtype = problem.dtype,
+                                                           .shape = draft.intermediates[0].shape,
+                                                           .alignment = 16});
+  draft.kernels = {barrier_kernel(request), std::move(product)};
+  draft.steps.push_back({0, launch_of(draft, 0, {})});
+  draft.steps.push_back({1, iris::WaitStep{0}});
+  draft.steps.push_back({0, launch_of(draft, 1, {"a", "gathered", "b", "output"})});
+  add_copies(problem, draft, portions);
+  draft.steps.push_back({0, iris::WaitStep{1}});
+  return draft;
+}
+
+std::vector<Work> cost_of_producer_consumer(const Problem& problem, const Target& target, const Draft& draft) {
+  const KernelPlan& product = draft.kernels[1];
+  return {{.signals = 1},
+          {.link_bytes = (problem.world - 1) * shard_bytes(problem),
+           .memory_bytes = 2 * problem.world * shard_bytes(problem),
+           .multiply_us = multiply_us(problem, target, product, copied_products(problem, product.number("portions"))),
+           .signals = 1,
+           .by_copy_engine = true}};
+}
+
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
   return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
@@ -80,6 +162,10 @@ Draft plan_bulk_synchronous(const Request& request) {
 
 constexpr std::array<std::string_view, 1> specialized = {"all_gather_matmul/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"all_gather_matmul/fused_sequential.hip"};
+constexpr std::array<std::string_view, 7> copied_keys = {"blocks", "portions", "threads", "vector",
+                                                         "tile_m", "tile_n",   "tile_k"};
+constexpr std::array<std::string_view, 2> copied = {"barrier/same_block.hip",
+                                                    "all_gather_matmul/producer_consumer.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
@@ -94,6 +180,13 @@ constexpr std::array variants = {
             .keys = tile_keys,
             .plan = plan_fused_sequential,
             .cost = cost},
+    Variant{
+        .name = "producer_consumer",
+        .summary = "copy engines bring rows of A in portions, each followed by a flag; blocks multiply what has come",
+        .templates = copied,
+        .keys = copied_keys,
+        .plan = plan_producer_consumer,
+        .cost = cost_of_producer_consumer},
     Variant{.name = "bulk_synchronous",
             .summary = "an all_gather of A, then a matmul",
             .templates = {},

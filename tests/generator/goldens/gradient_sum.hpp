@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_40cc01b59c0214c9 {
+inline namespace builds_c2165652f8759c3e {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_40cc01b59c0214c9
+}  // namespace builds_c2165652f8759c3e
 }  // namespace irisgen_kernels

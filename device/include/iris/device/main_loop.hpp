@@ -15,11 +15,12 @@ using Operand = typename Config::MainLoop::template Operand<Config>;
 template <typename Config>
 using OperandMap = typename Config::MainLoop::Map;
 
-/// Of both operands: what a launch passes to the kernel.
+/// Of both operands, and of the rows of A of all ranks where they lie in a buffer: what a launch passes to the kernel.
 template <typename Config>
 struct OperandMaps {
   OperandMap<Config> a = {};
   OperandMap<Config> b = {};
+  OperandMap<Config> gathered = {};
 };
 
 /// The matrix A of m rows and k columns, of which `map` was made.

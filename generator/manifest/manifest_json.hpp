@@ -1,0 +1,22 @@
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "iris/manifest.hpp"
+
+/// What the writer of a manifest's JSON and its reader share.
+namespace iris {
+
+/// Of BlockIndex, in its order.
+inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
+
+/// All of a manifest's JSON but the checksum.
+nlohmann::ordered_json content_of(const Manifest& manifest);
+
+/// Over what is said, however it is laid out.
+std::string checksum_of(const nlohmann::ordered_json& content);
+
+}  // namespace iris
