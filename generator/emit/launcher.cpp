@@ -22,6 +22,8 @@ std::string cpp_type(Dtype dtype) {
       return "iris::device::Float16";
     case Dtype::bf16:
       return "iris::device::BFloat16";
+    case Dtype::e4m3:
+      return "iris::device::Float8E4M3";
     case Dtype::i32:
       return "std::int32_t";
   }
@@ -57,7 +59,7 @@ std::string declarations(const Plan& plan) {
   std::string text;
   for (const std::string& type : types_of(plan)) {
     if (!type.starts_with(device)) continue;
-    text += "struct " + type.substr(device.size()) + ";  // 16 bits; iris/device/numeric.hpp defines it\n";
+    text += "struct " + type.substr(device.size()) + ";  // its bits; iris/device/numeric.hpp defines it\n";
   }
   return text.empty() ? "" : "\nnamespace iris::device {\n" + text + "}  // namespace iris::device\n";
 }
@@ -131,9 +133,9 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
   for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
-         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n    void* const buffers[] = {" +
-         join(buffers, ", ") + "};\n    operation_.launch(buffers, " + extents_initialiser(plan, "") +
-         ", stream);\n  }\n";
+         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
+         lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") +
+         "\n    operation_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
 }
 
 /// Another one for other content, so that no two classes of one name are ever taken for each other by a linker.

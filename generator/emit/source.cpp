@@ -159,11 +159,15 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// The template's OperandMaps.
+/// The template's OperandMaps: of scalars, which are the scales of the operands, in the order of the entry.
 std::string map_values(const KernelPlan& kernel) {
   std::vector<std::string> values;
-  values.reserve(kernel.maps.size());
   for (const iris::MatrixMap& map : kernel.maps) values.push_back("." + map.buffer + " = &" + map.buffer + "_map");
+  std::vector<std::string> scales;
+  for (const iris::Argument& argument : kernel.arguments) {
+    if (argument.shape.empty()) scales.push_back(argument.name);
+  }
+  if (!scales.empty()) values.push_back(".scales = {" + join(scales) + "}");
   return "{" + join(values) + "}";
 }
 
@@ -174,7 +178,7 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
   for (const iris::Argument& argument : kernel.arguments) {
     const std::string access = argument.access == iris::Access::read ? "const " : "";
     parameters.push_back(access + std::string(to_string(argument.dtype)) + "* " + argument.name);
-    values.push_back(argument.name);
+    if (!argument.shape.empty()) values.push_back(argument.name);
   }
   if (kernel.main_loop()) values.push_back(map_values(kernel));
   for (const auto& [name, extent] : kernel.problem.extents) {

@@ -114,7 +114,7 @@ Spec check(const KernelSpec& kernel) {
     throw std::runtime_error("unknown pattern '" + kernel.problem.pattern + "'" +
                              suggestion(kernel.problem.pattern, {names.begin(), names.end()}));
   }
-  if (kernel.problem.result != kernel.problem.dtype) {
+  if (kernel.problem.result != iris::result_of(kernel.problem.dtype)) {
     throw std::runtime_error("kernel '" + kernel.name +
                              "' has a result of another type than its dtype, which only parts " +
                              "of operations may have; leave `result` out");

@@ -177,7 +177,12 @@ class KernelReader {
   }
 
   void read_types(Problem& problem, Dtype dtype) {
-    problem.dtype = problem.result = dtype;
+    problem.dtype = dtype;
+    problem.result = iris::result_of(dtype);
+    if (dtype == Dtype::e4m3 && !keys_->takes_layout) {
+      report_.error(place_of("dtype"), "e4m3 is a type of the operands of products, and " +
+                                           *text_of(kernel_.find("pattern")) + " has none; write f16 or bf16");
+    }
     problem.accumulate = iris::default_accumulate(dtype);
     const auto* name = text_of(kernel_.find("accumulate"));
     const auto wanted = name ? iris::dtype_from(*name) : std::nullopt;

@@ -38,6 +38,7 @@ std::string describe(const Plan& plan, const KernelPlan& kernel) {
 }
 
 std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape) {
+  if (shape.empty()) return "one value";
   const std::vector<iris::NamedExtent> named = named_extents(problem);
   std::string text = "(";
   for (const iris::Dimension& dimension : shape) {

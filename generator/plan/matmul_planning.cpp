@@ -86,6 +86,14 @@ Argument argument_b(const Problem& problem, const Dimension& columns) {
   return {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = std::move(shape)};
 }
 
+std::vector<Argument> with_scales(const Problem& problem, std::vector<Argument> arguments) {
+  if (problem.dtype != Dtype::e4m3) return arguments;
+  for (const char* name : {"scale_a", "scale_b"}) {
+    arguments.insert(arguments.end() - 1, {.name = name, .access = Access::read, .dtype = Dtype::f32, .shape = {}});
+  }
+  return arguments;
+}
+
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report) {
   const iris::Extent& divided = problem.extent(extent);
   const std::int64_t rest = divided.dynamic ? 0 : divided.value % problem.world;
@@ -342,6 +350,7 @@ PartRequest matmul_part(const Problem& whole, const std::string& a, const std::s
                    .buffers = {{"a", a}, {"b", "b"}, {"output", output}},
                    .settings = {}};
   for (const std::string_view key : tile_keys) part.settings.emplace_back(key, key);
+  for (const char* scale : {"scale_a", "scale_b"}) part.buffers.emplace_back(scale, scale);
   return part;
 }
 

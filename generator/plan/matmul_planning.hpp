@@ -17,6 +17,10 @@ inline constexpr std::array<std::string_view, 7> role_keys = {"blocks", "comm_bl
 /// The argument B of a product of `columns` columns, as the problem's layout has it.
 Argument argument_b(const Problem& problem, const Dimension& columns);
 
+/// The arguments of a product, the output last, and before it the scales of a and of b where these are e4m3: one f32 of
+/// each, by which sums are multiplied before they are rounded. That of a gathered A is alike on all ranks.
+std::vector<Argument> with_scales(const Problem& problem, std::vector<Argument> arguments);
+
 /// The extent divides among the ranks: `m` or `n`.
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report);
 /// m does.

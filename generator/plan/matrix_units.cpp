@@ -23,10 +23,13 @@ namespace {
 // --- Matrix units. Each platform has one main loop for them; the functions say why it cannot be taken (nothing if it
 // --- can), and how long one block takes for one tile, k deep.
 
+std::string obstacle_of_sums(const Problem& problem) {
+  return problem.accumulate == Dtype::f32 ? "" : "sums are not in f32";
+}
+
 std::string obstacle_of_types(const Problem& problem) {
   if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
-  if (problem.accumulate != Dtype::f32) return "sums are not in f32";
-  return "";
+  return obstacle_of_sums(problem);
 }
 
 /// Why rows of A or B may not be read 16 bytes at a time; empty if they are.
@@ -49,6 +52,11 @@ bool differs(const Request& request, const char* key, std::initializer_list<std:
   return wanted && std::ranges::find(values, *wanted) == values.end();
 }
 
+/// Of operands of 8 bits twice as many are multiplied at a time.
+double times_of(const Problem& problem) {
+  return problem.dtype == Dtype::e4m3 ? 2 : 1;
+}
+
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us) {
   const double flops = 2.0 * static_cast<double>(tiles.m * tiles.n) * k;
   return flops / (target.matrix_burst_tflops / target.compute_units * share_of_rate) / 1e6 + between_us;
@@ -60,9 +68,21 @@ constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
 constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 192, 64, 384, 16},
                                     Tiles{128, 128, 64, 384, 16}, Tiles{128, 64, 64, 384, 16}};
 
+/// Elements of a row of a stage.
+std::int64_t wgmma_depth(const Problem& problem) {
+  constexpr std::int64_t row_bytes = 128;
+  return row_bytes / iris::bytes_of(problem.dtype);
+}
+
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
   const Problem& problem = request.problem;
-  if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) return obstacle;
+  if (problem.dtype == Dtype::e4m3) {
+    if (problem.layout_b == iris::Layout::kn)
+      return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
+    if (std::string obstacle = obstacle_of_sums(problem); !obstacle.empty()) return obstacle;
+  } else if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) {
+    return obstacle;
+  }
   if (std::string obstacle = obstacle_of_rows(problem, products); !obstacle.empty()) return obstacle;
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     if (static_length(problem, columns) == 0) return columns.extent + " is 0";
@@ -73,7 +93,8 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
   if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
-  if (differs(request, "tile_k", {64})) return "they take a tile_k of 64";
+  const std::int64_t depth = wgmma_depth(problem);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
 
@@ -144,7 +165,8 @@ constexpr std::array matrix_units = {
 /// evenly if these are a power of two.
 std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
-  for (const Tiles& tiles : units.tiles) {
+  for (Tiles tiles : units.tiles) {
+    if (units.loop == MainLoop::wgmma) tiles.k = wgmma_depth(request.problem);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
@@ -154,6 +176,7 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
   }
   if (!allowed.empty()) return allowed;
   Tiles tiles = units.tiles[units.of_any_size];
+  if (units.loop == MainLoop::wgmma) tiles.k = wgmma_depth(request.problem);
   tiles.m = request.wanted("tile_m").value_or(tiles.m);
   tiles.n = request.wanted("tile_n").value_or(tiles.n);
   return {tiles};
@@ -168,7 +191,7 @@ const MatrixUnits* matrix_units_of(const Target& target) {
 
 double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
                 const Tiles& tiles) {
-  const double k = length(problem, "k");
+  const double k = length(problem, "k") / times_of(problem);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
   const double sustained_us = flops / target.matrix_tflops / 1e6;
@@ -181,7 +204,7 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
   const MatrixUnits& units = *matrix_units_of(target);
   if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
-  const double tile_us = units.tile_us(target, tiles, length(problem, "k"));
+  const double tile_us = units.tile_us(target, tiles, length(problem, "k") / times_of(problem));
   if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
   if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
@@ -232,7 +255,7 @@ std::int64_t wgmma_stages(const Target& target, const Products& products, std::i
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
                                         std::int64_t box_rows) {
-  constexpr int panel_columns = 64;
+  const int panel_columns = static_cast<int>(wgmma_depth(request.problem));
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
                        std::int64_t box_rows) {

@@ -158,12 +158,16 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
            "a vector of " + std::to_string(*wanted) + " does not divide runs of " + std::to_string(run_length) +
                " elements, which would be unaligned; write " + std::to_string(fitting) + " at most");
   }
-  std::string reason = std::to_string(fitting * iris::bytes_of(widest)) + " bytes of " +
-                       std::string(to_string(widest)) + " in an access";
+  constexpr int most_on_amd = 8;
+  const int chosen = request.target.platform == Platform::amd ? std::min(fitting, most_on_amd) : fitting;
+  std::string reason =
+      std::to_string(chosen * iris::bytes_of(widest)) + " bytes of " + std::string(to_string(widest)) + " in an access";
   if (fitting < most) {
     reason += ": " + std::to_string(run_length) + " is not a multiple of " + std::to_string(2 * fitting);
+  } else if (chosen < fitting) {
+    reason += ": hiprtc 5 cannot keep more elements of an access in registers";
   }
-  return static_cast<int>(decide(request, kernel, "vector", fitting, "elements in one access", std::move(reason)));
+  return static_cast<int>(decide(request, kernel, "vector", chosen, "elements in one access", std::move(reason)));
 }
 
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
@@ -272,7 +276,7 @@ double bytes_of_elements(const Problem& problem) {
 std::vector<Argument> place(std::vector<Argument> arguments, int alignment,
                             std::initializer_list<std::string_view> symmetric) {
   for (Argument& argument : arguments) {
-    argument.alignment = alignment;
+    argument.alignment = argument.shape.empty() ? static_cast<int>(iris::bytes_of(argument.dtype)) : alignment;
     argument.symmetric = std::ranges::find(symmetric, argument.name) != symmetric.end();
   }
   return arguments;

@@ -19,6 +19,8 @@ FloatFormat format_of(Dtype dtype) {
       return {11, 0x1p-24, 65504};
     case Dtype::bf16:
       return {8, 0x1p-133, 0x1.fep127};
+    case Dtype::e4m3:
+      return {4, 0x1p-9, 448};
     case Dtype::f32:
       return {24, 0x1p-149, 0x1.fffffep127};
     default:
@@ -155,17 +157,16 @@ Expectation exactly(Values values) {
   return expectation;
 }
 
-void multiply_into(Product& product, const Problem& problem, const double* a, const Values& b, std::int64_t rows,
-                   std::int64_t k, std::int64_t columns) {
-  if (problem.layout_b == iris::Layout::nk) {
-    const Problem row_major = {.dtype = problem.dtype, .layout_b = iris::Layout::kn};
-    multiply_into(product, row_major, a, transposed(b, columns, k), rows, k, columns);
-    return;
-  }
-  if (problem.dtype == Dtype::i32) {
+namespace {
+
+/// b of k rows and so many columns.
+void multiply_row_major(Product& product, Dtype dtype, const double* a, const Values& b, double scale,
+                        std::int64_t rows, std::int64_t k, std::int64_t columns) {
+  if (dtype == Dtype::i32) {
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }
+  const bool counts_terms = dtype == Dtype::e4m3;
   Values sums(static_cast<std::size_t>(columns));  // of one row of this product
   for (std::int64_t i = 0; i < rows; ++i) {
     std::ranges::fill(sums, 0.0);
@@ -173,29 +174,40 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
     double* const partials = product.partials.data() + i * columns;
     double* const magnitudes = product.magnitudes.data() + i * columns;
     for (std::int64_t depth = 0; depth < k; ++depth) {
-      const double factor = a[i * k + depth];
+      const double factor = scale * a[i * k + depth];
       const double* const row = b.data() + depth * columns;
       for (std::int64_t j = 0; j < columns; ++j) {
         sums[j] += factor * row[j];
-        partials[j] += std::abs(sums[j]);
+        partials[j] += std::abs(counts_terms ? factor * row[j] : sums[j]);
       }
     }
     for (std::int64_t j = 0; j < columns; ++j) {
       totals[j] += sums[j];
-      partials[j] += std::abs(totals[j]);
+      if (!counts_terms) partials[j] += std::abs(totals[j]);
       magnitudes[j] += std::abs(sums[j]);
     }
   }
 }
 
-double product_error(const Product& product, std::size_t element, Dtype accumulate) {
-  return 2 * epsilon(accumulate) * product.partials[element];
+}  // namespace
+
+void multiply_into(Product& product, const Problem& problem, const double* a, const std::vector<Values>& of_rank,
+                   std::int64_t rows, std::int64_t k, std::int64_t columns) {
+  const double scale = problem.dtype == Dtype::e4m3 ? of_rank[2][0] * of_rank[3][0] : 1;
+  const bool transposes = problem.layout_b == iris::Layout::nk;
+  const Values& b = of_rank[1];
+  multiply_row_major(product, problem.dtype, a, transposes ? transposed(b, columns, k) : b, scale, rows, k, columns);
+}
+
+double product_error(const Product& product, std::size_t element, const Problem& problem) {
+  if (problem.dtype == Dtype::e4m3) return std::ldexp(product.partials[element], -10);
+  return 2 * epsilon(problem.accumulate) * product.partials[element];
 }
 
 Expectation expect_product(const Product& product, const Problem& problem) {
   Expectation expectation;
   for (std::size_t i = 0; i < product.sums.size(); ++i) {
-    expect(expectation, problem.result, product.sums[i], product_error(product, i, problem.accumulate));
+    expect(expectation, problem.result, product.sums[i], product_error(product, i, problem));
   }
   return expectation;
 }
@@ -206,7 +218,7 @@ Expectation expect_sum_of_products(const Product& product, const Problem& proble
   Expectation expectation;
   for (std::size_t i = 0; i < product.sums.size(); ++i) {
     const double magnitude = product.magnitudes[i];
-    const double error = product_error(product, i, problem.accumulate);
+    const double error = product_error(product, i, problem);
     const double roundings =
         std::ldexp(magnitude + error, -format.precision) + static_cast<double>(problem.world) * format.smallest / 2;
     const bool may_overflow = magnitude + error >= format.largest;  // one of the products

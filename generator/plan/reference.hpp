@@ -23,8 +23,8 @@ Expectation reduce_over_ranks(const Problem& problem, const std::vector<std::vec
 /// Values that a kernel only moves.
 Expectation exactly(Values values);
 
-/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there, and
-/// Σ|product|.
+/// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there (of
+/// e4m3 Σ|a·b|, its error being another), and Σ|product|.
 struct Product {
   explicit Product(std::int64_t elements)
       : sums(static_cast<std::size_t>(elements)),
@@ -36,14 +36,17 @@ struct Product {
 };
 
 /// sums += a(rows,k)·b(k,columns), each product summed over k by itself; b in the problem's layout, all else row-major,
-/// i32 modulo 2^32.
-void multiply_into(Product& product, const Problem& problem, const double* a, const Values& b, std::int64_t rows,
-                   std::int64_t k, std::int64_t columns);
+/// i32 modulo 2^32. `of_rank`: the inputs of the rank that multiplies, of which b is the second and scales follow.
+void multiply_into(Product& product, const Problem& problem, const double* a, const std::vector<Values>& of_rank,
+                   std::int64_t rows, std::int64_t k, std::int64_t columns);
 
-/// The error of one element of a Product that a kernel computes in `accumulate`: 2·epsilon(accumulate)·Σ|partial sum|.
-/// An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel forget
-/// terms of a long sum. Twice, since a product may be rounded by itself, and matrix units add in another order.
-double product_error(const Product& product, std::size_t element, Dtype accumulate);
+/// The error of one element of a Product that a kernel accumulates as the problem says: 2·epsilon(accumulate)·Σ|partial
+/// sum|. An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel
+/// forget terms of a long sum. Twice, since a product may be rounded by itself, and matrix units add in another order.
+///
+/// Of e4m3 it is Σ|a·b| / 1024: the matrix units of sm_90a add its products, 32 at a time, and their sum to the one
+/// before with 14 bits or so (DeepSeek-V3 Technical Report, section 3.5.2), as cuBLAS's fast accumulation does.
+double product_error(const Product& product, std::size_t element, const Problem& problem);
 
 /// A product that is summed in the problem's accumulator and rounded once, to its result.
 Expectation expect_product(const Product& product, const Problem& problem);

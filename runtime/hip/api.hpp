@@ -91,10 +91,10 @@ struct Api {
   /// What the device runs, as the vendor's compiler spells it and without feature suffixes: gfx942, sm_90. Empty if it
   /// cannot be told. Stands beside the table because HIP has no call for it whose binary interface is stable.
   std::string (*architecture)(const Api& api, int device) = nullptr;
-  /// Makes a 128-byte CUtensorMap of a matrix (`lengths`: columns, rows) of elements of 16 bits, in boxes swizzled by
-  /// 128 bytes. HIP has no such call; null on AMD.
-  Error (*encode_tensor_map)(void* map, const void* data, const unsigned long long (&lengths)[2],
-                             unsigned long long row_bytes, const unsigned (&box)[2]) = nullptr;
+  /// Makes a 128-byte CUtensorMap of a matrix (`lengths`: columns, rows) of elements of 1 or 2 bytes, in boxes swizzled
+  /// by 128 bytes. HIP has no such call; null on AMD.
+  Error (*encode_tensor_map)(void* map, const void* data, unsigned element_bytes,
+                             const unsigned long long (&lengths)[2], const unsigned (&box)[2]) = nullptr;
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
   std::shared_ptr<const DynamicLibrary> library;  ///< keeps the functions where they are

@@ -108,12 +108,13 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
 }
 
 /// Out of bounds reads zeros.
-Error encode_tensor_map(void* map, const void* data, const unsigned long long (&lengths)[2],
-                        unsigned long long row_bytes, const unsigned (&box)[2]) {
+Error encode_tensor_map(void* map, const void* data, unsigned element_bytes, const unsigned long long (&lengths)[2],
+                        const unsigned (&box)[2]) {
   constexpr unsigned steps[2] = {1, 1};
-  return driver().cuTensorMapEncodeTiled(map, cuda::tensor_map_uint16, 2, const_cast<void*>(data), lengths, &row_bytes,
-                                         box, steps, 0, cuda::tensor_map_swizzle_128b,
-                                         cuda::tensor_map_l2_promotion_256b, 0);
+  const unsigned long long row_bytes = lengths[0] * element_bytes;
+  const int type = element_bytes == 1 ? cuda::tensor_map_uint8 : cuda::tensor_map_uint16;
+  return driver().cuTensorMapEncodeTiled(map, type, 2, const_cast<void*>(data), lengths, &row_bytes, box, steps, 0,
+                                         cuda::tensor_map_swizzle_128b, cuda::tensor_map_l2_promotion_256b, 0);
 }
 
 const char* error_name(Error error) {

@@ -186,7 +186,7 @@ device::TensorMap HipDevice::tensor_map(const MatrixLayout& layout) {
   const unsigned long long rows = unsigned_of(layout.rows);
   device::TensorMap map{};
   caller_.check(caller_.api->encode_tensor_map(
-                    &map, layout.data, {columns, rows}, columns * unsigned_of(layout.element_bytes),
+                    &map, layout.data, static_cast<unsigned>(layout.element_bytes), {columns, rows},
                     {static_cast<unsigned>(layout.box_columns), static_cast<unsigned>(layout.box_rows)}),
                 "cuTensorMapEncodeTiled",
                 std::to_string(layout.rows) + " x " + std::to_string(layout.columns) + " elements of " +

@@ -25,9 +25,9 @@ std::runtime_error error_in(const std::string& name, const std::string& what) {
   return std::runtime_error(name + ": " + what);
 }
 
-/// The type that stands in the file: NumPy has no bf16.
+/// The type that stands in the file: NumPy has no bf16 and no e4m3.
 Dtype stored_type(Dtype dtype) {
-  return dtype == Dtype::bf16 ? Dtype::f32 : dtype;
+  return dtype == Dtype::bf16 || dtype == Dtype::e4m3 ? Dtype::f32 : dtype;
 }
 
 std::string_view descriptor_of(Dtype dtype) {
@@ -230,7 +230,7 @@ NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& na
                              " bytes, but holds " + std::to_string(data.size()) + " bytes of data");
   }
   std::vector<std::byte> bytes = as_bytes(data);
-  if (wanted == Dtype::bf16) bytes = to_bytes(to_values(bytes, Dtype::f32), Dtype::bf16);
+  if (stored_type(wanted) != wanted) bytes = to_bytes(to_values(bytes, stored_type(wanted)), wanted);
   return {.dtype = wanted, .shape = std::move(header.shape), .bytes = std::move(bytes)};
 }
 
@@ -254,8 +254,9 @@ std::string format_npy(const NpyArray& array) {
   std::string content(magic);
   content += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   content += header;
+  const Dtype stored = stored_type(array.dtype);
   const std::vector<std::byte> bytes =
-      array.dtype == Dtype::bf16 ? to_bytes(to_values(array.bytes, Dtype::bf16), Dtype::f32) : array.bytes;
+      stored == array.dtype ? array.bytes : to_bytes(to_values(array.bytes, array.dtype), stored);
   content.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return content;
 }

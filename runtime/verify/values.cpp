@@ -55,6 +55,27 @@ double decode(std::uint16_t bits, const HalfFormat& format) {
   return sign * std::ldexp(fraction + fraction_mask + 1, biased - format.bias() - format.fraction_bits);
 }
 
+/// E4M3, whose largest exponent has numbers, too, and one NaN. What is larger than 448 becomes that, as conversions on
+/// GPUs saturate.
+constexpr int e4m3_nan = 0x7f;
+constexpr HalfFormat e4m3_format{.fraction_bits = 3, .min_exponent = -6, .max_exponent = 8};
+
+std::uint8_t encode_e4m3(double value) {
+  constexpr double largest = 448;
+  const int sign = std::signbit(value) ? 0x80 : 0;
+  if (std::isnan(value)) return static_cast<std::uint8_t>(sign | e4m3_nan);
+  return static_cast<std::uint8_t>(sign | encode(std::min(std::fabs(value), largest), e4m3_format));
+}
+
+double decode_e4m3(std::uint8_t bits) {
+  const int magnitude = bits & 0x7f;
+  if (magnitude == e4m3_nan) return std::numeric_limits<double>::quiet_NaN();
+  const int fraction = magnitude & 7;
+  const int exponent = magnitude >> 3;
+  const double value = exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+  return (bits & 0x80) != 0 ? -value : value;
+}
+
 /// The integer that has the value's last 32 bits.
 std::int32_t wrap(double value) {
   if (!std::isfinite(value)) throw std::invalid_argument("i32 has no infinity and no NaN");
@@ -77,6 +98,8 @@ auto with_dtype(Dtype dtype, Use use) {
     case Dtype::bf16:
       return use([](double value) { return encode(value, bf16_format); },
                  [](std::uint16_t stored) { return decode(stored, bf16_format); });
+    case Dtype::e4m3:
+      return use(encode_e4m3, decode_e4m3);
     case Dtype::i32:
       break;
   }

@@ -18,7 +18,7 @@ __device__ __forceinline__ void kernel(const Context&, const Config::Element* a,
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
   Tiles tiles;
   tiles.a = operand_a<Config>(maps.a, a, m, k);
-  tiles.b = operand_b<Config>(maps.b, b, k, n);
+  tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.output = dense(output, m, n);
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

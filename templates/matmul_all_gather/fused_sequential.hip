@@ -73,7 +73,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   block_signal_release_all(launch, shape.flag(context.rank), 0);
   Tiles tiles(launch, shape);
   tiles.a = operand_a<Config>(maps.a, a, shape.rows(), k);
-  tiles.b = operand_b<Config>(maps.b, b, k, shape.columns());
+  tiles.b = operand_b<Config>(maps, b, k, shape.columns());
   tiles.part = shape.part(output, context.rank);
   if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);
 }

@@ -90,6 +90,31 @@ TEST(F16, OverflowsToInfinityHalfAUnitAboveTheLargest) {
   EXPECT_EQ(convert<f16>(infinity).bits, 0x7c00);
 }
 
+/// The definition in the OCP 8-bit Floating Point Specification, written down without bit tricks.
+double e4m3_by_definition(int bits) {
+  const double sign = bits & 0x80 ? -1 : 1;
+  const int exponent = bits >> 3 & 15;
+  const int fraction = bits & 7;
+  if (exponent == 15 && fraction == 7) return std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction / 8.0, -6);
+  return sign * std::ldexp(1 + fraction / 8.0, exponent - 7);
+}
+
+TEST(E4M3, EveryValueIsWhatItsDefinitionSays) {
+  for (int bits = 0; bits < 256; ++bits) {
+    const e4m3 value = {static_cast<unsigned char>(bits)};
+    const double expected = e4m3_by_definition(bits);
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(convert<f32>(value))) << bits;
+      EXPECT_TRUE(std::isnan(convert<f64>(value))) << bits;
+    } else {
+      EXPECT_EQ(convert<f32>(value), expected) << bits;
+      EXPECT_EQ(convert<f64>(value), expected) << bits;
+      EXPECT_EQ(std::signbit(convert<f32>(value)), bits >= 0x80) << bits;
+    }
+  }
+}
+
 TEST(BF16, EveryValueIsTheUpperHalfOfAnF32) {
   for (int bits = 0; bits < all_values; ++bits) {
     const auto expected = static_cast<std::uint32_t>(bits) << 16;

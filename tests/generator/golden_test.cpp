@@ -47,6 +47,7 @@ constexpr Golden goldens[] = {
     {"attention_output", "gfx942"},
     {"partial_rows", "sm_90a"},
     {"linear", "sm_90a"},
+    {"quantized", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"classifier", "sm_90a"},
     {"classifier_in_turn", "gfx942"},

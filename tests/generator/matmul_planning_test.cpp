@@ -191,6 +191,32 @@ TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
   }
 }
 
+/// sm_90a's take a B of 8-bit elements only where it is contiguous along k.
+TEST(MainLoop, TakesElementsOf8Bits) {
+  const auto kernel = [](const std::string& rest, const std::string& target) {
+    return plan("matmul", "world: 1, dtype: e4m3, shape: {m: 512, n: 512, k: 512}" + rest, target).kernels[0];
+  };
+  const KernelPlan on_units = kernel(", layout: {b: nk}", "sm_90a");
+  EXPECT_EQ(on_units.main_loop(), MainLoop::wgmma);
+  EXPECT_EQ(on_units.number("tile_k"), 128);
+  ASSERT_EQ(on_units.maps.size(), 2u);
+  for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
+  EXPECT_EQ(kernel("", "sm_90a").main_loop(), MainLoop::fma);
+  EXPECT_EQ(kernel(", layout: {b: nk}, accumulate: f64", "sm_90a").main_loop(), MainLoop::fma);
+  for (const char* target : {"host", "gfx90a", "gfx942", "gfx950"}) {
+    EXPECT_EQ(kernel(", layout: {b: nk}", target).main_loop(), MainLoop::fma) << target;
+  }
+  // Rows of whole 16 bytes, which are 16 elements.
+  const std::string odd = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: 520}";
+  EXPECT_EQ(plan("matmul", odd, "sm_90a").kernels[0].main_loop(), MainLoop::fma);
+  const auto us = [](const char* dtype) {
+    return plan("matmul", "world: 1, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}, dtype: " + std::string(dtype),
+                "sm_90a")
+        .prediction.time_us;
+  };
+  EXPECT_LT(1.6 * us("e4m3"), us("bf16"));
+}
+
 /// As they were fastest, of 256, 192, 128 and 64 columns, on one H200.
 TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
   const auto tile_n = [](const std::string& shape) {

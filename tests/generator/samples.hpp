@@ -81,6 +81,7 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: cast, pattern: broadcast, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
       "{name: product, pattern: matmul, dtype: f16, world: 2, shape: {m: 33, n: 20, k: 50}}",
       "{name: linear, pattern: matmul, layout: {b: nk}, dtype: bf16, world: 2, shape: {m: 33, n: 20, k: 48}}",
+      "{name: quantized, pattern: matmul, dtype: e4m3, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: layer, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: f16, world: 4, "
       "shape: {m: 64, n: 48, k: 40}}",
       "{name: layer_in_turn, pattern: all_gather_matmul, variant: fused_sequential, dtype: bf16, world: 3, "

@@ -94,6 +94,7 @@ TEST(spec, fills_in_defaults_of_the_language) {
         .kernels.at(0);
   };
   for (const Dtype dtype : iris::all_dtypes) {
+    if (dtype == Dtype::e4m3) continue;
     const Problem problem = kernel("all_reduce", std::string(to_string(dtype))).problem;
     EXPECT_EQ(problem.accumulate, iris::default_accumulate(dtype)) << to_string(dtype);
     EXPECT_EQ(problem.result, dtype);
@@ -298,6 +299,25 @@ TEST(spec, pairs_each_dtype_with_the_types_it_accumulates_in) {
                                ", accumulate: " + type + ", world: 2, shape: {n: 1}}]}";
       EXPECT_EQ(error_of(text) == "", (" " + types + " ").find(" " + type + " ") != std::string::npos)
           << dtype << " " << type;
+    }
+  }
+}
+
+TEST(spec, takes_8_bit_floats_for_operands_of_products_only) {
+  const auto text = [](const std::string& rest) {
+    return "{irisgen: 1, kernels: [{name: k, dtype: e4m3, world: 2, " + rest + "}]}";
+  };
+  const KernelSpec product = parse_spec("s", text("pattern: matmul, shape: {m: 1, n: 1, k: 1}")).kernels.at(0);
+  EXPECT_EQ(product.problem.accumulate, Dtype::f32);
+  EXPECT_EQ(product.problem.result, Dtype::bf16);
+  EXPECT_EQ(error_of(text("pattern: matmul, accumulate: f64, shape: {m: 1, n: 1, k: 1}")), "");
+  for (const std::string& pattern : pattern_names()) {
+    const std::string shape = keys_of(pattern).extents.size() == 3 ? "m: 2, n: 2, k: 2" : "n: 2";
+    const std::string error = error_of(text("pattern: " + pattern + ", shape: {" + shape + "}"));
+    if (pattern.find("matmul") != std::string::npos) {
+      EXPECT_EQ(error, "");
+    } else {
+      EXPECT_NE(error.find("e4m3 is a type of the operands of products"), std::string::npos) << error;
     }
   }
 }

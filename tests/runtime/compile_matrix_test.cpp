@@ -42,7 +42,7 @@ struct Combination {
     if (test::test_all()) {
       const std::vector<std::string> layouts = test::layouts_of(algorithm);
       for (const auto& [world, dtype, op, dynamic, layout] :
-           test::rows_of<5>({worlds.size(), test::dtypes.size(), ops.size(), 2, layouts.size()})) {
+           test::rows_of<5>({worlds.size(), test::dtypes_of(algorithm).size(), ops.size(), 2, layouts.size()})) {
         all.push_back(sample(world, dtype, ops[op], dynamic == 1));
         all.back().layout = layouts[layout];
       }
@@ -50,7 +50,7 @@ struct Combination {
     }
     // Three types on each route, other ones for the next algorithm; with each another world and op.
     for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes.size();
+      const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes_of(algorithm).size();
       const std::size_t world = (2 * dtype + number) % worlds.size();
       all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));
     }
@@ -69,7 +69,8 @@ struct Combination {
 
  private:
   Sample sample(std::size_t world, std::size_t dtype, const std::string& op, bool dynamic) const {
-    Sample sample{.algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes.at(dtype), .op = op};
+    Sample sample{
+        .algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes_of(algorithm).at(dtype), .op = op};
     const std::vector<std::string> layouts = test::layouts_of(algorithm);
     sample.layout = layouts[(world + dtype) % layouts.size()];
     const Extents matrix = test::matmul_extents(algorithm, sample.world, 37, 29, 19);

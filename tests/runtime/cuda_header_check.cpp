@@ -58,6 +58,7 @@ static_assert(call_compatible<decltype(Driver::cuFuncLoad), decltype(&::cuFuncLo
 static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
                               decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
 static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
+static_assert(tensor_map_uint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
 static_assert(tensor_map_uint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
 static_assert(tensor_map_swizzle_128b == CU_TENSOR_MAP_SWIZZLE_128B);
 static_assert(tensor_map_l2_promotion_256b == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -45,8 +48,8 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
   const std::vector<std::string> layouts = test::layouts_of(algorithm);
   const std::size_t sizes = test::awkward_extents(algorithm, 1).size();
   for (const auto& [world, size, dtype, op, layout] :
-       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size(), layouts.size()})) {
-    Sample sample = small(worlds[world], test::dtypes.at(dtype));
+       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes_of(algorithm).size(), ops.size(), layouts.size()})) {
+    Sample sample = small(worlds[world], test::dtypes_of(algorithm).at(dtype));
     sample.op = ops[op];
     sample.layout = layouts[layout];
     const std::vector<Extents> extents = test::awkward_extents(algorithm, sample.world);
@@ -137,6 +140,29 @@ TEST(GpuBySize, EverySizeIsRight) {
     if (schedule.up_to != every_size) sizes.insert(sizes.end(), {schedule.up_to, schedule.up_to + 1});
   }
   for (const std::int64_t n : sizes) expect_right(built, {{"m", 1}, {"n", n}});
+}
+
+/// From 1 to 8192 in each direction, primes among them, and nothing to sum; of so many products that the reference
+/// takes a fraction of a second.
+TEST(GpuMatmul, FortyShapesAreRight) {
+  if (!gpu_target()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey_gpus().missing;
+  constexpr std::array<std::int64_t, 16> lengths = {1,   2,   7,   16,   64,   127,  128,  129,
+                                                    251, 509, 640, 1021, 2039, 4093, 8191, 8192};
+  constexpr std::array<std::int64_t, 10> depths = {0, 16, 48, 64, 144, 1008, 2048, 4096, 8176, 8192};
+  constexpr std::int64_t most_products = 300'000'000;
+  std::mt19937_64 random(40);
+  const auto pick = [&](const auto& from) { return from.at(random() % from.size()); };
+  for (int number = 0; number < 40;) {
+    const Extents extents = {{"m", pick(lengths)}, {"n", pick(lengths)}, {"k", pick(depths)}};
+    if (extents.at("m") * extents.at("n") * extents.at("k") > most_products) continue;
+    const Sample sample{.algorithm = {"matmul", "tiled"},
+                        .dtype = std::array{"bf16", "f16", "e4m3"}.at(static_cast<std::size_t>(number % 3)),
+                        .layout = number % 3 == 2 || number % 2 == 0 ? "nk" : "kn",
+                        .extents = extents};
+    SCOPED_TRACE(sample.text());
+    expect_right(build(sample), extents);
+    ++number;
+  }
 }
 
 /// All sums run in rank order, so the variants agree in every bit.

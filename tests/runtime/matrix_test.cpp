@@ -26,10 +26,10 @@ TEST_P(HostMatrix, EveryElementIsRight) {
   const std::vector<std::string> layouts = test::layouts_of(algorithm);
   const std::size_t sizes = test::awkward_extents(algorithm, 1).size();
   for (const auto& [world, size, dtype, op, layout] :
-       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes.size(), ops.size(), layouts.size()})) {
+       test::rows_of<5>({worlds.size(), sizes + 1, test::dtypes_of(algorithm).size(), ops.size(), layouts.size()})) {
     Sample sample{.algorithm = algorithm,
                   .world = worlds[world],
-                  .dtype = test::dtypes.at(dtype),
+                  .dtype = test::dtypes_of(algorithm).at(dtype),
                   .op = ops[op],
                   .layout = layouts[layout]};
     const std::vector<Extents> extents = test::awkward_extents(algorithm, sample.world);

@@ -81,8 +81,8 @@ TEST(Npy, RoundsFloatsToBf16AndBack) {
 }
 
 TEST(Npy, WritesWhatItReads) {
-  const irisgen::Values values = {0, 1, -2, 3, 100, -7};
-  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32}) {
+  const irisgen::Values values = {0, 1, -2, 3, 104, -7};
+  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32}) {
     const NpyArray array{.dtype = dtype, .shape = {3, 2}, .bytes = to_bytes(values, dtype)};
     const std::string content = format_npy(array);
     const NpyArray read = parse_npy(content, dtype, "x.npy");

@@ -72,7 +72,11 @@ inline std::vector<std::string> ops_of(const Algorithm& algorithm) {
   return {"sum", "max", "min", "prod"};
 }
 
-inline constexpr std::array<const char*, 5> dtypes = {"f32", "bf16", "f64", "i32", "f16"};
+inline std::vector<const char*> dtypes_of(const Algorithm& algorithm) {
+  std::vector<const char*> dtypes = {"f32", "bf16", "f64", "i32", "f16"};
+  if (is_matmul(algorithm)) dtypes.push_back("e4m3");
+  return dtypes;
+}
 
 /// One kernel as a user would write it.
 struct Sample {
@@ -151,9 +155,9 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
   return all;
 }
 
-/// Products that the matrix units of sm_90a take: types of 16 bits, rows of whole 16 bytes; both layouts of B, tiles
-/// that stick out on both sides, tiles in several turns, few rows, slices that do not fill the ring of stages. Grids of
-/// so few blocks that ranks can share a GPU.
+/// Products that the matrix units of sm_90a take: types of 16 and of 8 bits, rows of whole 16 bytes; both layouts of B,
+/// tiles that stick out on both sides, tiles in several turns, few rows, slices that do not fill the ring of stages.
+/// Grids of so few blocks that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = has_key(algorithm, "comm_blocks");
@@ -164,14 +168,18 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
     const char* layout;
     std::int64_t m, n, k, tile_n;
     bool has_many_blocks = false;
+    const char* dtype = "";
   };
-  for (const auto& [layout, m, n, k, tile_n, has_many_blocks] :
+  for (const auto& [layout, m, n, k, tile_n, has_many_blocks, dtype] :
        {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
         Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 128},
-        Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256}}) {
+        Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256},
+        Shape{"nk", 300, 264, 336, 256, false, "e4m3"}, Shape{"nk", 40, 99, 2064, 64, false, "e4m3"}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,
-                   .dtype = all.size() % 2 == 0 ? "bf16" : "f16",
+                   .dtype = *dtype != '\0'        ? dtype
+                            : all.size() % 2 == 0 ? "bf16"
+                                                  : "f16",
                    .layout = layout,
                    .extents = matmul_extents(algorithm, world, m, n, k),
                    .config = (has_many_blocks ? many : few) + ", tile_n: " + std::to_string(tile_n)});

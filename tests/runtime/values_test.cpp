@@ -83,6 +83,41 @@ TEST(Values, RoundToTheNearest) {
   }
 }
 
+std::uint8_t e4m3_of(double value) {
+  return static_cast<std::uint8_t>(to_bytes(std::vector{value}, Dtype::e4m3)[0]);
+}
+
+/// Tables 1 and 2 of the OCP 8-bit Floating Point Specification.
+TEST(Values, KnowTheLandmarksOfE4M3) {
+  EXPECT_EQ(e4m3_of(0.0), 0x00);
+  EXPECT_EQ(e4m3_of(-0.0), 0x80);
+  EXPECT_EQ(e4m3_of(0x1p-9), 0x01);
+  EXPECT_EQ(e4m3_of(7 * 0x1p-9), 0x07);
+  EXPECT_EQ(e4m3_of(0x1p-6), 0x08);
+  EXPECT_EQ(e4m3_of(1.0), 0x38);
+  EXPECT_EQ(e4m3_of(-1.75), 0xbe);
+  EXPECT_EQ(e4m3_of(448), 0x7e);
+  EXPECT_EQ(e4m3_of(nan), 0x7f);
+}
+
+TEST(Values, AreNoLargerThanTheLargestE4M3) {
+  EXPECT_EQ(e4m3_of(449), 0x7e);
+  EXPECT_EQ(e4m3_of(-1e30), 0xfe);
+  EXPECT_EQ(e4m3_of(std::numeric_limits<double>::infinity()), 0x7e);
+}
+
+TEST(Values, RoundToTheNearestE4M3) {
+  for (int low = 0; low < 0x7e; ++low) {
+    const std::vector<std::byte> around = {static_cast<std::byte>(low), static_cast<std::byte>(low + 1)};
+    const irisgen::Values ends = to_values(around, Dtype::e4m3);
+    ASSERT_LT(ends[0], ends[1]);
+    EXPECT_EQ(e4m3_of(ends[0]), low);
+    EXPECT_EQ(e4m3_of(ends[0] + 0.49 * (ends[1] - ends[0])), low);
+    EXPECT_EQ(e4m3_of(ends[0] + 0.50 * (ends[1] - ends[0])), low + low % 2) << "a tie goes to the even one";
+    EXPECT_EQ(e4m3_of(ends[0] + 0.51 * (ends[1] - ends[0])), low + 1);
+  }
+}
+
 TEST(Values, WrapIntegersAround) {
   EXPECT_EQ(round_to(2147483648.0, Dtype::i32), -2147483648.0);
   EXPECT_EQ(round_to(-2147483649.0, Dtype::i32), 2147483647.0);

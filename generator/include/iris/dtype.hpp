@@ -7,9 +7,10 @@
 
 namespace iris {
 
-/// Types of elements.
-enum class Dtype { f64, f32, f16, bf16, i32 };
-inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
+/// Types of elements. e4m3 is the 8-bit float of the OCP specification (E4M3: no infinity, 448 at most), of the
+/// operands of products alone, each of which then has a scale.
+enum class Dtype { f64, f32, f16, bf16, e4m3, i32 };
+inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32};
 
 /// How a reduction combines elements, in the order of the ranks.
 enum class Op { sum, max, min, prod };
@@ -31,9 +32,15 @@ std::optional<Layout> layout_from(std::string_view name);
 /// Of one element.
 std::int64_t bytes_of(Dtype dtype);
 
-/// The type in which elements are summed unless a description says otherwise: f32 for 16-bit floats, else their own.
+/// The type in which elements are summed unless a description says otherwise: f32 for floats of 16 bits and fewer, else
+/// their own.
 constexpr Dtype default_accumulate(Dtype dtype) {
-  return dtype == Dtype::f16 || dtype == Dtype::bf16 ? Dtype::f32 : dtype;
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::e4m3 ? Dtype::f32 : dtype;
+}
+
+/// The type of what is computed from elements: bf16 for e4m3, else their own.
+constexpr Dtype result_of(Dtype dtype) {
+  return dtype == Dtype::e4m3 ? Dtype::bf16 : dtype;
 }
 
 }  // namespace iris

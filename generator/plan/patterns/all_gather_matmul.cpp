@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "generator/plan/compose.hpp"
@@ -9,9 +10,10 @@ namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
   const std::int64_t world = problem.world;
-  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", 1, world}, {"k"}}},
-          argument_b(problem, {"n"}),
-          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+  return with_scales(problem,
+                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", 1, world}, {"k"}}},
+                      argument_b(problem, {"n"}),
+                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
 }
 
 double shard_bytes(const Problem& problem) {
@@ -119,10 +121,12 @@ Draft plan_producer_consumer(const Request& request) {
                                                            .dtype = problem.dtype,
                                                            .shape = draft.intermediates[0].shape,
                                                            .alignment = 16});
+  std::vector<std::string> buffers;
+  for (const Argument& argument : product.arguments) buffers.push_back(argument.name);
   draft.kernels = {barrier_kernel(request), std::move(product)};
   draft.steps.push_back({0, launch_of(draft, 0, {})});
   draft.steps.push_back({1, iris::WaitStep{0}});
-  draft.steps.push_back({0, launch_of(draft, 1, {"a", "gathered", "b", "output"})});
+  draft.steps.push_back({0, launch_of(draft, 1, std::move(buffers))});
   add_copies(problem, draft, portions);
   draft.steps.push_back({0, iris::WaitStep{1}});
   return draft;
@@ -203,14 +207,14 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   for (const auto& of_rank : inputs) gathered.insert(gathered.end(), of_rank[0].begin(), of_rank[0].end());
   std::vector<Expectation> expectations;
   for (const auto& of_rank : inputs) {
-    // Ranks that share one B share the whole result.
-    if (!expectations.empty() && of_rank[1] == inputs[0][1]) {
+    // Ranks that share one B, and scales, share the whole result.
+    if (!expectations.empty() && std::equal(of_rank.begin() + 1, of_rank.end(), inputs[0].begin() + 1)) {
       expectations.push_back(expectations[0]);
       continue;
     }
     const std::int64_t m = problem.extent("m").value;
     Product product(m * n);
-    multiply_into(product, problem, gathered.data(), of_rank[1], m, k, n);
+    multiply_into(product, problem, gathered.data(), of_rank, m, k, n);
     expectations.push_back(expect_product(product, problem));
   }
   return expectations;

@@ -5,9 +5,10 @@ namespace irisgen {
 namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
-  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-          argument_b(problem, {"n"}),
-          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+  return with_scales(problem,
+                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
+                      argument_b(problem, {"n"}),
+                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
 }
 
 Products products() {
@@ -47,7 +48,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   std::vector<Expectation> expectations;
   for (const auto& of_rank : inputs) {
     Product product(m * n);
-    multiply_into(product, problem, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
+    multiply_into(product, problem, of_rank[0].data(), of_rank, m, problem.extent("k").value, n);
     expectations.push_back(expect_product(product, problem));
   }
   return expectations;

@@ -18,9 +18,10 @@ std::vector<Dimension> part_of_rank(const Problem& problem) {
 
 std::vector<Argument> arguments(const Problem& problem) {
   const std::vector<Dimension> part = part_of_rank(problem);
-  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {part[0], {"k"}}},
-          argument_b(problem, part[1]),
-          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+  return with_scales(problem,
+                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {part[0], {"k"}}},
+                      argument_b(problem, part[1]),
+                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
 }
 
 void check(const KernelSpec& spec, const Problem& problem, Report& report) {
@@ -138,7 +139,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   Product whole(m * n);
   for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
     Product part(rows * columns);
-    multiply_into(part, problem, inputs[rank][0].data(), inputs[rank][1], rows, problem.extent("k").value, columns);
+    multiply_into(part, problem, inputs[rank][0].data(), inputs[rank], rows, problem.extent("k").value, columns);
     const auto offset = static_cast<std::int64_t>(rank) * (by_columns(problem) ? columns : rows * n);
     for (std::int64_t row = 0; row < rows; ++row) {
       std::copy_n(part.sums.begin() + row * columns, columns, whole.sums.begin() + offset + row * n);

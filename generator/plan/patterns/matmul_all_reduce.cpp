@@ -6,9 +6,10 @@ namespace irisgen {
 namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
-  return {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-          argument_b(problem, {"n"}),
-          {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
+  return with_scales(problem,
+                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
+                      argument_b(problem, {"n"}),
+                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
 }
 
 /// What a rank sends: its products to those who sum them, and its sums to all.
@@ -112,7 +113,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   const std::int64_t n = problem.extent("n").value;
   Product product(m * n);
   for (const auto& of_rank : inputs) {
-    multiply_into(product, problem, of_rank[0].data(), of_rank[1], m, problem.extent("k").value, n);
+    multiply_into(product, problem, of_rank[0].data(), of_rank, m, problem.extent("k").value, n);
   }
   return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_sum_of_products(product, problem));
 }

@@ -6,10 +6,12 @@ namespace irisgen {
 namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
-  return {
-      {.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-      argument_b(problem, {"n"}),
-      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m", 1, problem.world}, {"n"}}}};
+  return with_scales(problem, {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
+                               argument_b(problem, {"n"}),
+                               {.name = "output",
+                                .access = Access::write,
+                                .dtype = problem.result,
+                                .shape = {{"m", 1, problem.world}, {"n"}}}});
 }
 
 /// Of a rank's rows of one product.
@@ -116,7 +118,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
   for (std::int64_t rank = 0; rank < problem.world; ++rank) {
     Product product(rows * n);
     for (const auto& of_rank : inputs) {
-      multiply_into(product, problem, of_rank[0].data() + rank * rows * k, of_rank[1], rows, k, n);
+      multiply_into(product, problem, of_rank[0].data() + rank * rows * k, of_rank, rows, k, n);
     }
     expectations.push_back(expect_sum_of_products(product, problem));
   }

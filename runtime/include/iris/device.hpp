@@ -42,7 +42,8 @@ struct ArgumentBytes {
   const void* data;
   std::size_t size;
 };
-/// A matrix without gaps, for Device::tensor_map: the data is aligned to 16 bytes, and so is each row.
+/// A matrix without gaps, for Device::tensor_map: elements of 1 or 2 bytes; the data is aligned to 16 bytes, and so is
+/// each row.
 struct MatrixLayout {
   const void* data;
   std::int64_t element_bytes;

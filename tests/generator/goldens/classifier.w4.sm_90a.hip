@@ -116,7 +116,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
     tiles.a = operand_a<Config>(maps.a, a, shape.rows(), k);
-    tiles.b = operand_b<Config>(maps.b, b, k, shape.columns());
+    tiles.b = operand_b<Config>(maps, b, k, shape.columns());
     tiles.part = part;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
   } else {

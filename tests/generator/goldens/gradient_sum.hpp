@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_c2165652f8759c3e {
+inline namespace builds_ff386660ec120052 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_c2165652f8759c3e
+}  // namespace builds_ff386660ec120052
 }  // namespace irisgen_kernels

@@ -181,7 +181,7 @@ __device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x9f2b45a7
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x4ab29304
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -261,6 +261,10 @@ namespace platform {
 template <int bytes>
 struct BitsOf;
 template <>
+struct BitsOf<1> {
+  using type = unsigned char;
+};
+template <>
 struct BitsOf<2> {
   using type = unsigned short;
 };
@@ -277,7 +281,7 @@ struct BitsOf<16> {
   using type = u32 __attribute__((ext_vector_type(4)));
 };
 
-/// 2, 4, 8 or 16 bytes that travel in one access.
+/// 1, 2, 4, 8 or 16 bytes that travel in one access.
 template <int bytes>
 using Bits = typename BitsOf<bytes>::type;
 
@@ -409,7 +413,7 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x9f2b45a7
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x4ab29304
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -688,7 +692,7 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
 // --- iris/device/numeric.hpp
 
 #ifndef IRIS_DEVICE_NUMERIC_HPP
-#define IRIS_DEVICE_NUMERIC_HPP 0x13d128a2
+#define IRIS_DEVICE_NUMERIC_HPP 0x08d9208b
 
 /// The element types of the language and the conversions among them. Arithmetic is done in f32, f64 or i32 only.
 namespace iris::device {
@@ -704,6 +708,13 @@ struct BFloat16 {
   unsigned short bits;
 };
 using bf16 = BFloat16;
+
+/// E4M3 of the OCP 8-bit Floating Point Specification, as stored: a sign, 4 bits of exponent with a bias of 7, 3 of
+/// fraction; the largest exponent and fraction are a NaN.
+struct Float8E4M3 {
+  unsigned char bits;
+};
+using e4m3 = Float8E4M3;
 
 /// `value` in f32, rounded to odd: what is lost leaves its trace in the last bit. Rounding the result once more, to 22
 /// bits or fewer, gives the same as rounding `value` directly.
@@ -728,6 +739,18 @@ template <typename To>
 struct Converter<To, bf16> {
   __device__ static To convert(bf16 value) {
     return static_cast<To>(__builtin_bit_cast(f32, static_cast<u32>(value.bits) << 16));
+  }
+};
+template <typename To>
+struct Converter<To, e4m3> {
+  __device__ static To convert(e4m3 value) {
+    const u32 magnitude = value.bits & 0x7fu;
+    const u32 sign = (value.bits & 0x80u) << 24;
+    // Of an f32 with the same bits behind a bias of 127 instead; what is subnormal is a multiple of 2^-9.
+    const f32 normal = __builtin_bit_cast(f32, (magnitude << 20) + (120u << 23));
+    const f32 finite = magnitude < 8 ? static_cast<f32>(magnitude) * 0x1p-9f : normal;
+    const u32 bits = magnitude == 0x7f ? 0x7fc00000u : __builtin_bit_cast(u32, finite);
+    return static_cast<To>(__builtin_bit_cast(f32, bits | sign));
   }
 };
 template <>
@@ -764,7 +787,7 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_NUMERIC_HPP != 0x13d128a2
+#elif IRIS_DEVICE_NUMERIC_HPP != 0x08d9208b
 #error "iris/device/numeric.hpp of another version of irisgen is in this translation unit"
 #endif
 

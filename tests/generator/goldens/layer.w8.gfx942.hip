@@ -110,7 +110,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     Tiles tiles(launch, shape);
     tiles.own = own;
     tiles.gathered = gathered;
-    tiles.b = operand_b<Config>(maps.b, b, k, n);
+    tiles.b = operand_b<Config>(maps, b, k, n);
     tiles.output = output;
     multiply_tiles<Config>(tiles, block_index() - Config::comm_blocks, Config::blocks - Config::comm_blocks);
   }

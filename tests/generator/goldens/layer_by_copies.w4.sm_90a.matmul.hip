@@ -104,7 +104,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Tiles tiles(launch, shape);
   tiles.own = operand_a<Config>(maps.a, a, shape.rows, k);
   tiles.gathered = operand_a<Config>(maps.gathered, gathered, m, k);
-  tiles.b = operand_b<Config>(maps.b, b, k, n);
+  tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.output = output;
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

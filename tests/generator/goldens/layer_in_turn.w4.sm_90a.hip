@@ -94,7 +94,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Tiles tiles(launch, shape);
   tiles.own = operand_a<Config>(maps.a, a, shape.rows, k);
   tiles.gathered = {launch.workspace<Config::Element>(), shape.rows, k};
-  tiles.b = operand_b<Config>(maps.b, b, k, n);
+  tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.output = output;
   const i64 flag = shape.flag(block_index(), context.rank);
   const auto tell = [&](i64 step, ThreadGroup group) {

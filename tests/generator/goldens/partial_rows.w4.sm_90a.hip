@@ -132,7 +132,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);
   tiles.a = operand_a<Config>(maps.a, a, m, k);
-  tiles.b = operand_b<Config>(maps.b, b, k, n);
+  tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.slots = launch.workspace<Config::Result>();
   tiles.output = output;
   if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);

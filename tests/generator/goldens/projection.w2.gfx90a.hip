@@ -136,7 +136,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
     tiles.a = operand_a<Config>(maps.a, a, m, k);
-    tiles.b = operand_b<Config>(maps.b, b, k, n);
+    tiles.b = operand_b<Config>(maps, b, k, n);
     tiles.slots = slots;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
     same_block_barrier(launch, Wait::exit);

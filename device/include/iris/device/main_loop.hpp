@@ -15,12 +15,14 @@ using Operand = typename Config::MainLoop::template Operand<Config>;
 template <typename Config>
 using OperandMap = typename Config::MainLoop::Map;
 
-/// Of both operands, and of the rows of A of all ranks where they lie in a buffer: what a launch passes to the kernel.
+/// Of both operands, and of the rows of A of all ranks where they lie in a buffer, and the operands' scales: what a
+/// launch passes to the kernel.
 template <typename Config>
 struct OperandMaps {
   OperandMap<Config> a = {};
   OperandMap<Config> b = {};
   OperandMap<Config> gathered = {};
+  Scales<typename Config::Element> scales = {};
 };
 
 /// The matrix A of m rows and k columns, of which `map` was made.
@@ -30,11 +32,14 @@ __device__ __forceinline__ Operand<Config> operand_a(OperandMap<Config> map, con
   return Config::MainLoop::template operand<Config>(map, dense(data, m, k));
 }
 
-/// The matrix B of k rows and n columns, which lies in memory as Config::LayoutB says.
+/// The matrix B of k rows and n columns, which lies in memory as Config::LayoutB says. The scales of the product go
+/// with it, since rows of A come from many places.
 template <typename Config>
-__device__ __forceinline__ Operand<Config> operand_b(OperandMap<Config> map, const typename Config::Element* data,
-                                                     i64 k, i64 n) {
-  return Config::MainLoop::template operand<Config>(map, Config::LayoutB::stored(data, k, n));
+__device__ __forceinline__ Operand<Config> operand_b(const OperandMaps<Config>& maps,
+                                                     const typename Config::Element* data, i64 k, i64 n) {
+  auto operand = Config::MainLoop::template operand<Config>(maps.b, Config::LayoutB::stored(data, k, n));
+  operand.scales = maps.scales;
+  return operand;
 }
 
 /// Rows of A of every rank, k elements each, in the workspace: a slot for each rank, in the layout in which the main

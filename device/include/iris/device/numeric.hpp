@@ -17,6 +17,13 @@ struct BFloat16 {
 };
 using bf16 = BFloat16;
 
+/// E4M3 of the OCP 8-bit Floating Point Specification, as stored: a sign, 4 bits of exponent with a bias of 7, 3 of
+/// fraction; the largest exponent and fraction are a NaN.
+struct Float8E4M3 {
+  unsigned char bits;
+};
+using e4m3 = Float8E4M3;
+
 /// `value` in f32, rounded to odd: what is lost leaves its trace in the last bit. Rounding the result once more, to 22
 /// bits or fewer, gives the same as rounding `value` directly.
 __device__ __forceinline__ f32 round_to_odd(f64 value) {
@@ -40,6 +47,18 @@ template <typename To>
 struct Converter<To, bf16> {
   __device__ static To convert(bf16 value) {
     return static_cast<To>(__builtin_bit_cast(f32, static_cast<u32>(value.bits) << 16));
+  }
+};
+template <typename To>
+struct Converter<To, e4m3> {
+  __device__ static To convert(e4m3 value) {
+    const u32 magnitude = value.bits & 0x7fu;
+    const u32 sign = (value.bits & 0x80u) << 24;
+    // Of an f32 with the same bits behind a bias of 127 instead; what is subnormal is a multiple of 2^-9.
+    const f32 normal = __builtin_bit_cast(f32, (magnitude << 20) + (120u << 23));
+    const f32 finite = magnitude < 8 ? static_cast<f32>(magnitude) * 0x1p-9f : normal;
+    const u32 bits = magnitude == 0x7f ? 0x7fc00000u : __builtin_bit_cast(u32, finite);
+    return static_cast<To>(__builtin_bit_cast(f32, bits | sign));
   }
 };
 template <>

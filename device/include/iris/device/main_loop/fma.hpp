@@ -28,6 +28,14 @@ struct Fragment {
 
   typename Config::Accumulate values[rows][columns];
 
+  __device__ __forceinline__ void multiply_by(typename Config::Accumulate factor) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) values[i][j] *= factor;
+    }
+  }
+
   /// Where the calling thread's rectangle begins in the tile.
   __device__ __forceinline__ static int first_row() { return thread_index() / threads_per_row * rows; }
   __device__ __forceinline__ static int first_column() { return thread_index() % threads_per_row * columns; }
@@ -129,10 +137,11 @@ __device__ __forceinline__ void store_tile(const Matrix<T>& matrix, const TileOr
 
 struct FusedMultiplyAdd : TileByTile<FusedMultiplyAdd> {
   template <typename Config, typename T>
-  __device__ __forceinline__ static void multiply(const Matrix<const typename Config::Element>& a,
-                                                  const Matrix<const typename Config::Element>& b,
+  __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
                                                   const TileOrigin& origin, const TilePlace<T>& place) {
-    store_tile<Config>(place.matrix, place.origin, multiply_tile<Config>(a, b, origin));
+    Fragment<Config> sums = multiply_tile<Config>(a.matrix, b.matrix, origin);
+    if constexpr (Scales<typename Config::Element>::are_there) sums.multiply_by(b.scales.product());
+    store_tile<Config>(place.matrix, place.origin, sums);
   }
 };
 

@@ -53,15 +53,15 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   };
 
   template <typename Config, typename T>
-  __device__ __forceinline__ static void multiply(const Matrix<const typename Config::Element>& a,
-                                                  const Matrix<const typename Config::Element>& b,
+  __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
                                                   const TileOrigin& origin, const TilePlace<T>& place) {
+    static_assert(!Scales<typename Config::Element>::are_there, "operands of 16 bits");
     const int wave = platform::wave_index();
     Sums<Config> sums = {};
     if (wave < Shape<Config>::threads_of_b / wave_threads) {
-      accumulate_slices<Config>(sums, PartOfB<Config>(b, origin.column), wave, a.columns);
+      accumulate_slices<Config>(sums, PartOfB<Config>(b.matrix, origin.column), wave, a.matrix.columns);
     } else {
-      accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(a, origin.row), wave, a.columns);
+      accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(a.matrix, origin.row), wave, a.matrix.columns);
     }
     if (place.matrix.takes_packs(16 / sizeof(T))) {
       store<true, Config>(place, sums, wave);

@@ -8,8 +8,7 @@ namespace iris::device {
 /// they lie. `Loop` derives from it and has
 ///
 ///     template <typename Config, typename T>
-///     static void multiply(const Matrix<const Element>& a, const Matrix<const Element>& b, const TileOrigin& origin,
-///                          const TilePlace<T>& place)
+///     static void multiply(const Operand& a, const Operand& b, const TileOrigin& origin, const TilePlace<T>& place)
 ///
 /// by which the whole block multiplies a tile and stores it.
 template <typename Loop>
@@ -20,6 +19,7 @@ struct TileByTile {
   template <typename Config>
   struct Operand {
     Matrix<const typename Config::Element> matrix;
+    Scales<typename Config::Element> scales = {};
 
     /// The rows from `row` on, `count` of them.
     __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
@@ -108,8 +108,7 @@ struct TileByTile {
         if (!sync_block_and(tiles.wait(tile, slice, block_threads<Config>()))) return false;
       }
       const auto product = tiles.product(tile);
-      Loop::template multiply<Config>(product.a.matrix, product.b.matrix, product.origin,
-                                      as_place<Config>(tiles.place(tile)));
+      Loop::template multiply<Config>(product.a, product.b, product.origin, as_place<Config>(tiles.place(tile)));
       sync_block_after_stores();
       if (thread_index() == 0) tiles.tell(tile);
       if (!tiles.completes(tile)) continue;

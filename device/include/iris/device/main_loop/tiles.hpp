@@ -1,10 +1,26 @@
 #pragma once
 
 #include <iris/device/launch.hpp>
+#include <iris/device/numeric.hpp>
 #include <iris/device/tile.hpp>
 
 /// What a template tells a main loop.
 namespace iris::device {
+
+/// What sums of products are multiplied by before they are rounded: of 8-bit floats the scales of both operands, each
+/// in memory; of others nothing.
+template <typename Element>
+struct Scales {
+  static constexpr bool are_there = false;
+};
+template <>
+struct Scales<e4m3> {
+  static constexpr bool are_there = true;
+  const f32* a;
+  const f32* b;
+
+  __device__ __forceinline__ f32 product() const { return *a * *b; }
+};
 
 /// A tile of the product a·b: where its rows begin in a, and its columns in b.
 template <typename Operand>

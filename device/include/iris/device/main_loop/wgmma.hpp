@@ -3,18 +3,19 @@
 #include <iris/device/main_loop/wgmma_gather.hpp>
 #include <iris/device/main_loop/wgmma_teams.hpp>
 
-/// The main loop of sm_90a, for f16 and bf16 with sums in f32: tensor copies into a ring of stages, products by whole
-/// warpgroups, and finished tiles sent from shared memory.
+/// The main loop of sm_90a, for f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages, products by
+/// whole warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
 /// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; then it
 /// helps to complete. All walk the same tiles and meet in barriers in shared memory, so that loads, products and stores
 /// of neighbouring tiles overlap.
 ///
-/// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (64), stages, stage_rows (tile_m, or
-/// what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and Result. Rows of A and of B
-/// are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent
-/// kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our own.
+/// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (128 bytes of elements), stages,
+/// stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB (contiguous
+/// along k where elements have 8 bits), Element and Result. Rows of A and of B are multiples of 16 bytes. The
+/// arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles leave
+/// row by row in plain bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -34,7 +35,7 @@ struct WarpgroupMma {
 
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warpgroup = 64;
-  static constexpr int depth_of_product = 16;  // of one instruction
+  static constexpr int product_bytes = 32;  // along k, of one instruction
   static constexpr int row_bytes = staged_row_bytes;
 
   /// Of a finished tile in shared memory, and of a TileImage: 16 bytes more than a row has, which spread the rows over
@@ -236,7 +237,8 @@ struct WarpgroupMma {
   __device__ static void multiply(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     using Element = typename Config::Element;
     constexpr bool transposed = !Config::LayoutB::contiguous_along_k;
-    constexpr u32 a_step = depth_of_product * sizeof(Element) >> 4;  // in units of a descriptor's address
+    constexpr int depth_of_product = product_bytes / sizeof(Element);
+    constexpr u32 a_step = product_bytes >> 4;  // in units of a descriptor's address
     constexpr u32 b_step = transposed ? depth_of_product * row_bytes >> 4 : a_step;
     constexpr int pending = Config::stages > 3 ? 1 : 0;  // stages whose products may be under way with the next one's
     const int group = thread_index() / warpgroup_threads - 1;
@@ -247,7 +249,8 @@ struct WarpgroupMma {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      const i64 stages = divide_up(tiles.product(tile).a.columns, Config::tile_k);
+      const auto product = tiles.product(tile);
+      const i64 stages = divide_up(product.a.columns, Config::tile_k);
       f32 sums[Config::tile_n / 2];
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {
@@ -264,7 +267,8 @@ struct WarpgroupMma {
           platform::begin_products();
 #pragma unroll
           for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
-            platform::multiply_16<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, k + i);
+            platform::multiply_32_bytes<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step,
+                                                                             k + i);
           }
           platform::commit_products();
           platform::wait_products<pending>();
@@ -274,10 +278,17 @@ struct WarpgroupMma {
       }
       platform::wait_products();
       if (pending > 0) free_stage<Config>(block, freed);
+      if constexpr (Scales<Element>::are_there) multiply_by(sums, product.b.scales.product());
       platform::wait_barrier(block.shipped, ++shipments & 1);
       if (has_rows) stage_results<Config>(block, group * rows_of_warpgroup, sums);
       signal_staged<Config>(block);
     }
+  }
+
+  template <int count>
+  __device__ __forceinline__ static void multiply_by(f32 (&sums)[count], f32 factor) {
+#pragma unroll
+    for (f32& sum : sums) sum *= factor;
   }
 
   template <typename Config>

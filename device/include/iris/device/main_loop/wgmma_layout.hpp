@@ -16,6 +16,7 @@ struct StagedOperand {
   const typename Config::Element* stages = nullptr;  // of gathered rows
   i64 columns;
   i32 first_row = 0;
+  Scales<typename Config::Element> scales = {};
 
   /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
   __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {

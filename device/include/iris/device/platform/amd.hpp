@@ -83,6 +83,10 @@ namespace platform {
 template <int bytes>
 struct BitsOf;
 template <>
+struct BitsOf<1> {
+  using type = unsigned char;
+};
+template <>
 struct BitsOf<2> {
   using type = unsigned short;
 };
@@ -99,7 +103,7 @@ struct BitsOf<16> {
   using type = u32 __attribute__((ext_vector_type(4)));
 };
 
-/// 2, 4, 8 or 16 bytes that travel in one access.
+/// 1, 2, 4, 8 or 16 bytes that travel in one access.
 template <int bytes>
 using Bits = typename BitsOf<bytes>::type;
 

@@ -158,14 +158,21 @@ __device__ __forceinline__ void wait_products() {
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, " \
   "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 // The operands after the sums are a, b, add and transposed; their numbers come first, the sums last.
-#define IRIS_PRODUCT(n, type, names, a_number, b_number, add_number, transposed_number, ...)             \
+#define IRIS_PRODUCT_16(n, type, names, a_number, b_number, add_number, transposed_number, ...)          \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
                ", 0;\n"                                                                                  \
                "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, %" a_number \
                ", %" b_number ", add, 1, 1, 0, %" transposed_number ";\n}"                               \
                : __VA_ARGS__                                                                             \
                : "l"(a), "l"(b), "r"(add), "n"(transposed ? 1 : 0))
-#define IRIS_PRODUCT_OF(type)                                                                                       \
+#define IRIS_PRODUCT_8(n, type, names, a_number, b_number, add_number, transposed_number, ...)           \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
+               ", 0;\n"                                                                                  \
+               "wgmma.mma_async.sync.aligned.m64n" n "k32.f32." type "." type " {" names "}, %" a_number \
+               ", %" b_number ", add, 1, 1;\n}"                                                          \
+               : __VA_ARGS__                                                                             \
+               : "l"(a), "l"(b), "r"(add))
+#define IRIS_PRODUCT_OF(IRIS_PRODUCT, type)                                                                         \
   if constexpr (columns == 64) {                                                                                    \
     IRIS_PRODUCT("64", type, IRIS_NAMES32_0, "32", "33", "34", "35", IRIS_SUMS32(0));                               \
   } else if constexpr (columns == 128) {                                                                            \
@@ -179,25 +186,30 @@ __device__ __forceinline__ void wait_products() {
                  "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));           \
   }
 
+template <typename T, typename Other>
+inline constexpr bool is_same = false;
 template <typename T>
-inline constexpr bool is_bf16 = false;
-template <>
-inline constexpr bool is_bf16<bf16> = true;
+inline constexpr bool is_same<T, T> = true;
 
-/// sums = a·b (add 0) or sums += a·b, for 64 rows, that many columns and a depth of 16, asynchronously. The operands
-/// are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, else along k.
+/// sums = a·b (add 0) or sums += a·b, for 64 rows, that many columns and a depth of 32 bytes, asynchronously. The
+/// operands are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, which
+/// elements of 8 bits cannot be, else along k.
 template <typename T, bool transposed, int columns>
-__device__ __forceinline__ void multiply_16(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
+__device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
   static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256,
                 "a product is 64, 128, 192 or 256 columns wide");
-  if constexpr (is_bf16<T>) {
-    IRIS_PRODUCT_OF("bf16")
+  static_assert(!transposed || sizeof(T) == 2, "elements of 8 bits are contiguous along k");
+  if constexpr (is_same<T, e4m3>) {
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_8, "e4m3")
+  } else if constexpr (is_same<T, bf16>) {
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "bf16")
   } else {
-    IRIS_PRODUCT_OF("f16")
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "f16")
   }
 }
 #undef IRIS_PRODUCT_OF
-#undef IRIS_PRODUCT
+#undef IRIS_PRODUCT_8
+#undef IRIS_PRODUCT_16
 #undef IRIS_NAMES32_96
 #undef IRIS_NAMES32_64
 #undef IRIS_NAMES32_32
