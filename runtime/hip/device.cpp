@@ -176,6 +176,19 @@ void HipDevice::launch(const Function& function, const LaunchConfig& config, std
 }
 
 device::TensorMap HipDevice::tensor_map(const MatrixLayout& layout) {
+  const auto known = std::ranges::find(known_maps_, layout, &KnownMap::layout);
+  if (known != known_maps_.end()) return known->map;
+  const KnownMap made = {layout, encode(layout)};
+  if (known_maps_.size() < most_known_maps) {
+    known_maps_.push_back(made);
+  } else {
+    known_maps_[oldest_map_] = made;
+    oldest_map_ = (oldest_map_ + 1) % most_known_maps;
+  }
+  return made.map;
+}
+
+device::TensorMap HipDevice::encode(const MatrixLayout& layout) {
   if (caller_.api->encode_tensor_map == nullptr) return Device::tensor_map(layout);
   if (std::max(layout.rows, layout.columns) > INT32_MAX) {
     throw std::runtime_error("a matrix of " + std::to_string(layout.rows) + " x " + std::to_string(layout.columns) +

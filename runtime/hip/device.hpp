@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "iris/device.hpp"
 #include "runtime/hip/api.hpp"
@@ -62,6 +63,8 @@ class HipDevice final : public Device {
   double milliseconds(Event start, Event stop) override;
 
  private:
+  device::TensorMap encode(const MatrixLayout& layout);
+
   const Functions& call() const { return caller_.api->call; }
   Stream or_default(Stream stream) const { return stream ? stream : default_stream_; }
 
@@ -71,6 +74,15 @@ class HipDevice final : public Device {
   std::string description_;
   int compute_units_ = 0;
   StreamHandle default_stream_ = nullptr;
+
+  /// Tensor maps of late, since to encode one takes as long as a fifth of a launch. They depend on the layout alone.
+  struct KnownMap {
+    MatrixLayout layout;
+    device::TensorMap map;
+  };
+  static constexpr std::size_t most_known_maps = 32;
+  std::vector<KnownMap> known_maps_;
+  std::size_t oldest_map_ = 0;
 };
 
 }  // namespace iris::hip

@@ -4,6 +4,7 @@
 #include <array>
 #include <exception>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -122,6 +123,7 @@ struct Operation::State {
 
   void place_on_heap();
   void make_streams();
+  const Extents& resolve(const Extents& given);
   void check_agreement(std::span<void* const> arguments, const Extents& extents);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
 
@@ -155,6 +157,13 @@ struct Operation::State {
   LaunchRecord record;
   std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
   std::uint64_t launches = 0;
+
+  /// Of the last launch, since the next one mostly has the same.
+  struct Resolved {
+    Extents given;
+    Extents extents;
+  };
+  std::optional<Resolved> resolved;
 };
 
 Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
@@ -217,8 +226,7 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
     throw std::runtime_error(manifest.name + " cannot be launched again, since its flags are in disorder; make a new " +
                              "Operation. What happened: " + record.failure);
   }
-  const Extents extents = resolve_extents(manifest, given);
-  check_capacity(manifest, extents, capacity);
+  const Extents& extents = resolve(given);
   check_buffers(manifest, extents, arguments,
                 [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
   check_agreement(arguments, extents);
@@ -232,6 +240,17 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
     record.failure = error.what();  // the steps before it are under way
     throw;
   }
+}
+
+/// All extents of a launch, within the capacity.
+const Extents& Operation::State::resolve(const Extents& given) {
+  if (!resolved.has_value() || resolved->given != given) {
+    resolved.reset();
+    const Extents extents = resolve_extents(manifest, given);
+    check_capacity(manifest, extents, capacity);
+    resolved = {given, extents};
+  }
+  return resolved->extents;
 }
 
 /// Ranks write into one another's memory where their own arguments say: a rank whose extents or offsets differ has its

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/hip/api.hpp"
+#include "runtime/hip/cuda_driver.hpp"
 #include "runtime/hip/devices.hpp"
 #include "tests/runtime/fake_cuda.hpp"
 
@@ -112,6 +113,35 @@ TEST_F(CudaAdapter, TensorMapIsOfColumnsAndRows) {
   EXPECT_EQ(call.strides[0], 144U);
   EXPECT_TRUE(std::ranges::equal(call.box, std::array{64, 128}));
   EXPECT_TRUE(std::ranges::equal(call.steps, std::array{1, 1}));
+}
+
+TEST_F(CudaAdapter, TensorMapIsEncodedOnceForALayout) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  alignas(16) static const char data[64 * 16] = {};
+  const auto data_of_map = [&](int which, int rows) {
+    device.tensor_map({.data = data + 16 * which, .element_bytes = 2, .rows = rows, .columns = 8});
+    return fake_->tensor_map.data;
+  };
+  EXPECT_EQ(data_of_map(0, 4), data);
+  EXPECT_EQ(data_of_map(1, 4), data + 16);
+  EXPECT_EQ(data_of_map(0, 4), data + 16) << "the first is known";
+  EXPECT_EQ(fake_->tensor_maps, 2);
+  EXPECT_EQ(data_of_map(0, 3), data);
+  EXPECT_EQ(fake_->tensor_maps, 3);
+  for (int which = 0; which < 64; ++which) data_of_map(which, 2);
+  EXPECT_EQ(fake_->tensor_maps, 3 + 64);
+  EXPECT_EQ(data_of_map(0, 4), data) << "it is forgotten";
+  EXPECT_EQ(data_of_map(63, 2), data);
+  EXPECT_EQ(fake_->tensor_maps, 3 + 64 + 1);
+}
+
+TEST_F(CudaAdapter, TensorMapOf8BitElementsSaysSo) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  alignas(16) const char data[16] = {};
+  group.devices[0]->tensor_map({.data = data, .element_bytes = 1, .rows = 1, .columns = 16, .box_columns = 16});
+  EXPECT_EQ(fake_->tensor_map.type, cuda::tensor_map_uint8);
+  EXPECT_EQ(fake_->tensor_map.strides[0], 16U);
 }
 
 TEST_F(CudaAdapter, TensorMapThatCannotBeIsASentence) {

@@ -187,6 +187,7 @@ int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsi
 int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* data, const unsigned long long* lengths,
                            const unsigned long long* strides, const unsigned* box, const unsigned* steps,
                            int interleave, int swizzle, int, int out_of_bounds) {
+  ++state().tensor_maps;
   TensorMapCall& call = state().tensor_map;
   call = {.type = type,
           .rank = static_cast<int>(rank),

@@ -19,6 +19,7 @@ struct FakeCuda {
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
   TensorMapCall tensor_map = {};  ///< the last
+  int tensor_maps = 0;
 };
 
 extern "C" FakeCuda* fake_cuda_state();

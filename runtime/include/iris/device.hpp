@@ -51,6 +51,7 @@ struct MatrixLayout {
   std::int64_t columns;
   int box_rows = 1;  ///< of one copy
   int box_columns = 1;
+  bool operator==(const MatrixLayout&) const = default;
 };
 /// Most arguments that a launch may have.
 inline constexpr std::size_t max_arguments = 32;
