@@ -27,6 +27,12 @@ std::string obstacle_of_sums(const Problem& problem) {
   return problem.accumulate == Dtype::f32 ? "" : "sums are not in f32";
 }
 
+std::string obstacle_of_8_bits(const Problem& problem) {
+  if (problem.layout_b == iris::Layout::kn)
+    return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
+  return obstacle_of_sums(problem);
+}
+
 std::string obstacle_of_types(const Problem& problem) {
   if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
   return obstacle_of_sums(problem);
@@ -68,18 +74,12 @@ constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
 constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 192, 64, 384, 16},
                                     Tiles{128, 128, 64, 384, 16}, Tiles{128, 64, 64, 384, 16}};
 
-/// Elements of a row of a stage.
-std::int64_t wgmma_depth(const Problem& problem) {
-  constexpr std::int64_t row_bytes = 128;
-  return row_bytes / iris::bytes_of(problem.dtype);
-}
+constexpr std::int64_t wgmma_row_of_stage_bytes = 128;
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
   const Problem& problem = request.problem;
   if (problem.dtype == Dtype::e4m3) {
-    if (problem.layout_b == iris::Layout::kn)
-      return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
-    if (std::string obstacle = obstacle_of_sums(problem); !obstacle.empty()) return obstacle;
+    if (std::string obstacle = obstacle_of_8_bits(problem); !obstacle.empty()) return obstacle;
   } else if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) {
     return obstacle;
   }
@@ -93,7 +93,7 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
   if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
-  const std::int64_t depth = wgmma_depth(problem);
+  const std::int64_t depth = wgmma_row_of_stage_bytes / iris::bytes_of(problem.dtype);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
@@ -118,12 +118,28 @@ double longer_beside_blocks(const Products& products, const Tiles& tiles) {
 constexpr std::array mfma_tiles = {Tiles{256, 128, 32, 512, 16}, Tiles{128, 128, 32, 512, 16},
                                    Tiles{128, 64, 32, 512, 16}};
 
+constexpr std::int64_t mfma_slice_bytes = 64;
+
+/// CDNA 3 has 8-bit floats of another bias.
+std::string mfma_obstacle_of_8_bits(const Request& request) {
+  if (request.target.name != "gfx950") return "they take no OCP floats of 8 bits";
+  const auto k = static_length(request.problem, {"k"});
+  if (!k) return "rows may be of an odd number of 8-bit elements";
+  if (*k % 2 != 0) return "rows of " + std::to_string(*k) + " elements of 8 bits are no multiple of 2";
+  return obstacle_of_8_bits(request.problem);
+}
+
 std::string obstacle_to_mfma(const Request& request, const Products& /*products*/) {
-  if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) return obstacle;
+  if (request.problem.dtype == Dtype::e4m3) {
+    if (std::string obstacle = mfma_obstacle_of_8_bits(request); !obstacle.empty()) return obstacle;
+  } else if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) {
+    return obstacle;
+  }
   if (differs(request, "threads", {512})) return "they take blocks of 512 threads";
   if (differs(request, "tile_m", {128, 256})) return "they take a tile_m of 128 or 256";
   if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
-  if (differs(request, "tile_k", {32})) return "they take a tile_k of 32";
+  const std::int64_t depth = mfma_slice_bytes / iris::bytes_of(request.problem.dtype);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
 
@@ -140,6 +156,7 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::nvidia,
                 .loop = MainLoop::wgmma,
                 .tiles = wgmma_tiles,
+                .slice_bytes = wgmma_row_of_stage_bytes,
                 .of_any_size = 0,
                 .comm_blocks = 8,  // each of them a whole compute unit
                 .sending_blocks = wgmma_sending_blocks,
@@ -151,6 +168,7 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::amd,
                 .loop = MainLoop::mfma,
                 .tiles = mfma_tiles,
+                .slice_bytes = mfma_slice_bytes,
                 .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
                 .comm_blocks = gpu_comm_blocks,
                 .sending_blocks = {},
@@ -165,8 +183,9 @@ constexpr std::array matrix_units = {
 /// evenly if these are a power of two.
 std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
+  const std::int64_t depth = units.slice_bytes / iris::bytes_of(request.problem.dtype);
   for (Tiles tiles : units.tiles) {
-    if (units.loop == MainLoop::wgmma) tiles.k = wgmma_depth(request.problem);
+    tiles.k = depth;
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
@@ -176,7 +195,7 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
   }
   if (!allowed.empty()) return allowed;
   Tiles tiles = units.tiles[units.of_any_size];
-  if (units.loop == MainLoop::wgmma) tiles.k = wgmma_depth(request.problem);
+  tiles.k = depth;
   tiles.m = request.wanted("tile_m").value_or(tiles.m);
   tiles.n = request.wanted("tile_n").value_or(tiles.n);
   return {tiles};
@@ -255,7 +274,7 @@ std::int64_t wgmma_stages(const Target& target, const Products& products, std::i
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
                                         std::int64_t box_rows) {
-  const int panel_columns = static_cast<int>(wgmma_depth(request.problem));
+  const int panel_columns = static_cast<int>(wgmma_row_of_stage_bytes / iris::bytes_of(request.problem.dtype));
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
                        std::int64_t box_rows) {

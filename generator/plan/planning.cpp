@@ -158,8 +158,9 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
            "a vector of " + std::to_string(*wanted) + " does not divide runs of " + std::to_string(run_length) +
                " elements, which would be unaligned; write " + std::to_string(fitting) + " at most");
   }
-  constexpr int most_on_amd = 8;
-  const int chosen = request.target.platform == Platform::amd ? std::min(fitting, most_on_amd) : fitting;
+  constexpr int most_of_hiprtc = 8;
+  const bool hiprtc = request.target.platform == Platform::amd && request.target.name != "gfx950";  // which it has not
+  const int chosen = hiprtc ? std::min(fitting, most_of_hiprtc) : fitting;
   std::string reason =
       std::to_string(chosen * iris::bytes_of(widest)) + " bytes of " + std::string(to_string(widest)) + " in an access";
   if (fitting < most) {

@@ -191,7 +191,7 @@ TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
   }
 }
 
-/// sm_90a's take a B of 8-bit elements only where it is contiguous along k.
+/// sm_90a and gfx950 take 8-bit elements where B is contiguous along k.
 TEST(MainLoop, TakesElementsOf8Bits) {
   const auto kernel = [](const std::string& rest, const std::string& target) {
     return plan("matmul", "world: 1, dtype: e4m3, shape: {m: 512, n: 512, k: 512}" + rest, target).kernels[0];
@@ -203,12 +203,21 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
   EXPECT_EQ(kernel("", "sm_90a").main_loop(), MainLoop::fma);
   EXPECT_EQ(kernel(", layout: {b: nk}, accumulate: f64", "sm_90a").main_loop(), MainLoop::fma);
-  for (const char* target : {"host", "gfx90a", "gfx942", "gfx950"}) {
+  EXPECT_EQ(kernel(", layout: {b: nk}", "gfx950").main_loop(), MainLoop::mfma);
+  EXPECT_EQ(kernel(", layout: {b: nk}", "gfx950").number("tile_k"), 64);
+  EXPECT_EQ(kernel("", "gfx950").main_loop(), MainLoop::fma);
+  for (const char* target : {"host", "gfx90a", "gfx942"}) {
     EXPECT_EQ(kernel(", layout: {b: nk}", target).main_loop(), MainLoop::fma) << target;
   }
   // Rows of whole 16 bytes, which are 16 elements.
   const std::string odd = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: 520}";
   EXPECT_EQ(plan("matmul", odd, "sm_90a").kernels[0].main_loop(), MainLoop::fma);
+  // gfx950's move two elements at a time.
+  EXPECT_EQ(plan("matmul", odd, "gfx950").kernels[0].main_loop(), MainLoop::mfma);
+  for (const char* k : {"521", "dynamic"}) {
+    const std::string shape = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: " + std::string(k);
+    EXPECT_EQ(plan("matmul", shape + "}", "gfx950").kernels[0].main_loop(), MainLoop::fma) << k;
+  }
   const auto us = [](const char* dtype) {
     return plan("matmul", "world: 1, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}, dtype: " + std::string(dtype),
                 "sm_90a")

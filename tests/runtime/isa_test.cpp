@@ -158,7 +158,7 @@ void expect_wide_accesses(const Instructions& code, bool is_local) {
 /// Both operands pass through shared memory, in accesses of 16 bytes; on the way there a row-major B, which is
 /// transposed, in 8. Results leave in 16.
 void expect_matrix_units(const Instructions& code, const std::string& dtype, const std::string& layout) {
-  EXPECT_GT(count(code, "^v_mfma_f32_16x16x(16|32)_?" + dtype), 0u);
+  EXPECT_GT(count(code, "^v_mfma_f32_16x16x(16|32)_?" + (dtype == "e4m3" ? "fp8_fp8" : dtype)), 0u);
   EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
   EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
   EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
@@ -180,6 +180,7 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
     std::vector<std::pair<std::string, std::string>> builds = {{"f32", ""}, {"bf16", ""}};
     // How B is read is the same in all templates.
     if (GetParam().algorithm.pattern == "matmul") builds.emplace_back("bf16", "nk");
+    if (test::is_matmul(GetParam().algorithm) && target == "gfx950") builds.emplace_back("e4m3", "nk");
     for (const auto& [dtype, layout] : builds) {
       const irisgen::Plan plan = this->plan(target, dtype, layout);
       const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));

@@ -4,7 +4,8 @@
 #include <iris/device/main_loop/tile_by_tile.hpp>
 #include <iris/device/platform/cdna.hpp>
 
-/// The main loop of AMD's matrix cores, for f16 and bf16 with sums in f32, of any size.
+/// The main loop of AMD's matrix cores, with sums in f32: for f16 and bf16 of any size, and for e4m3 where the cores
+/// take it, both operands are contiguous along k, and k is even.
 ///
 /// Slices of both operands, tile_k deep, go from memory to registers and on to shared memory, into one of two stages;
 /// meanwhile the waves multiply what is in the other one, each a part of the tile 64 columns wide. Between one slice
@@ -17,11 +18,27 @@ namespace iris::device {
 struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   using Bits = platform::Bits<16>;
 
+  /// What a place in shared memory has eight of: an element of 16 bits, or two of 8, which the cores alone tell apart.
+  struct PairOf8Bits {
+    unsigned short bits;
+  };
+  template <typename Element, int bytes = sizeof(Element)>
+  struct UnitOf {
+    using Type = Element;
+  };
+  template <typename Element>
+  struct UnitOf<Element, 1> {
+    using Type = PairOf8Bits;
+  };
+  template <typename Config>
+  using Unit = typename UnitOf<typename Config::Element>::Type;
+
   template <typename Config>
   struct Shape {
-    static_assert(sizeof(typename Config::Element) == 2 && sizeof(typename Config::Accumulate) == 4,
-                  "elements of 16 bits are summed in f32");
-    static_assert(Config::tile_k == depth, "a slice is as deep as what the lanes of a wave hold");
+    static_assert(sizeof(typename Config::Element) <= 2 && sizeof(typename Config::Accumulate) == 4,
+                  "elements of 16 or 8 bits are summed in f32");
+    static_assert(Config::tile_k * sizeof(typename Config::Element) == depth * sizeof(Unit<Config>),
+                  "a slice is as deep as what the lanes of a wave hold");
     static_assert(Config::tile_n % wave_columns == 0, "waves multiply 64 columns each");
     static constexpr int waves_across = Config::tile_n / wave_columns;
     static constexpr int waves_down = Config::threads / wave_threads / waves_across;
@@ -31,12 +48,12 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
                   "the tile cannot be distributed to the waves in equal parts");
 
     // The first waves fetch B, the others A, so that each fetches about as much.
-    static constexpr int threads_of_b = Config::tile_k / block_rows * (Config::tile_n / width);
+    static constexpr int threads_of_b = depth / block_rows * (Config::tile_n / width);
     static constexpr int threads_of_a = Config::threads - threads_of_b;
     static_assert(threads_of_b % wave_threads == 0 && threads_of_a > 0, "whole waves fetch either operand");
   };
 
-  /// A slice of both operands. A place has eight elements along k of one row of A, or of one column of B.
+  /// A slice of both operands. A place has eight units along k of one row of A, or of one column of B.
   template <typename Config>
   struct Stage {
     Bits a[chunks * Config::tile_m];
@@ -55,14 +72,15 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   template <typename Config, typename T>
   __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
                                                   const TileOrigin& origin, const TilePlace<T>& place) {
-    static_assert(!Scales<typename Config::Element>::are_there, "operands of 16 bits");
     const int wave = platform::wave_index();
+    const Matrix<const Unit<Config>> rows = in_units<Config>(a.matrix);
     Sums<Config> sums = {};
     if (wave < Shape<Config>::threads_of_b / wave_threads) {
-      accumulate_slices<Config>(sums, PartOfB<Config>(b.matrix, origin.column), wave, a.matrix.columns);
+      accumulate_slices<Config>(sums, PartOfB<Config>(in_units<Config>(b.matrix), origin.column), wave, rows.columns);
     } else {
-      accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(a.matrix, origin.row), wave, a.matrix.columns);
+      accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(rows, origin.row), wave, rows.columns);
     }
+    if constexpr (Scales<typename Config::Element>::are_there) multiply_by<Config>(sums, b.scales.product());
     if (place.matrix.takes_packs(16 / sizeof(T))) {
       store<true, Config>(place, sums, wave);
     } else {
@@ -71,6 +89,24 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   }
 
  private:
+  /// As the loop moves it.
+  template <typename Config>
+  __device__ __forceinline__ static Matrix<const Unit<Config>> in_units(
+      const Matrix<const typename Config::Element>& matrix) {
+    constexpr i64 elements = sizeof(Unit<Config>) / sizeof(typename Config::Element);
+    return {reinterpret_cast<const Unit<Config>*>(matrix.data), matrix.rows, matrix.columns / elements,
+            matrix.stride / elements};
+  }
+
+  template <typename Config>
+  __device__ __forceinline__ static void multiply_by(Sums<Config>& sums, f32 factor) {
+#pragma unroll
+    for (int i = 0; i < Shape<Config>::wave_rows / side; ++i) {
+#pragma unroll
+      for (int j = 0; j < wave_columns / side; ++j) sums.values[i][j] *= factor;
+    }
+  }
+
   /// The waves that fetch A and those that fetch B meet in the same barriers.
   template <typename Config, typename Part>
   __device__ __forceinline__ static void accumulate_slices(Sums<Config>& sums, Part part, int wave, i64 k) {
@@ -81,7 +117,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     part.put(stages[0]);
     fetch(part, 1);
     sync_block();
-    const i64 slices = divide_up(k, Config::tile_k);
+    const i64 slices = divide_up(k, depth);
     i64 slice = 0;
     for (; slice + 2 < part.whole_slices; ++slice) {
       part.put(stages[(slice + 1) % 2]);
@@ -148,12 +184,12 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   template <typename Rows>
   struct PacksAlongK {
     using Config = typename Rows::Config;
-    using Element = typename Config::Element;
+    using Element = Unit<Config>;
     static constexpr int packs = Rows::rows * chunks;
     static constexpr int count = (packs + Rows::threads - 1) / Rows::threads;
 
     __device__ __forceinline__ PacksAlongK(const Matrix<const Element>& matrix, i64 first_row)
-        : whole_slices(matrix.takes_packs(width) ? matrix.columns / Config::tile_k : 0), columns_(matrix.columns) {
+        : whole_slices(matrix.takes_packs(width) ? matrix.columns / depth : 0), columns_(matrix.columns) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         // Rows beyond the last never reach a result, so that any other does in their place.
@@ -164,13 +200,13 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
 
     __device__ __forceinline__ void fetch_whole(i64 slice) {
 #pragma unroll
-      for (int i = 0; i < count; ++i) held_[i] = platform::load_bits<sizeof(Bits)>(from_[i] + slice * Config::tile_k);
+      for (int i = 0; i < count; ++i) held_[i] = platform::load_bits<sizeof(Bits)>(from_[i] + slice * depth);
     }
     __device__ __forceinline__ void fetch_inside(i64 slice) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        const i64 left = columns_ - slice * Config::tile_k - pack(i) % chunks * width;
-        held_[i] = load_inside(from_[i] + slice * Config::tile_k, [&](int element) { return element < left; });
+        const i64 left = columns_ - slice * depth - pack(i) % chunks * width;
+        held_[i] = load_inside(from_[i] + slice * depth, [&](int element) { return element < left; });
       }
     }
     __device__ __forceinline__ void put(Stage<Config>& stage) const {
@@ -197,9 +233,10 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   template <typename Config>
   struct BlockOfB {
     using Element = typename Config::Element;
+    static_assert(sizeof(Element) == 2, "elements of 8 bits are contiguous along k");
 
     __device__ __forceinline__ BlockOfB(const Matrix<const Element>& b, i64 first_column)
-        : whole_slices(b.takes_packs(width) ? b.rows / Config::tile_k : 0), rows_(b.rows), stride_(b.stride) {
+        : whole_slices(b.takes_packs(width) ? b.rows / depth : 0), rows_(b.rows), stride_(b.stride) {
       const i64 left = b.columns - (first_column + column());
       const bool beyond = left <= 0 && whole_slices > 0;  // any other columns do in their place
       from_ = b.data + row() * b.stride + (beyond ? b.columns - width : first_column + column());
@@ -207,13 +244,13 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     }
 
     __device__ __forceinline__ void fetch_whole(i64 slice) {
-      const Element* const from = from_ + slice * Config::tile_k * stride_;
+      const Element* const from = from_ + slice * depth * stride_;
 #pragma unroll
       for (int i = 0; i < block_rows; ++i) held_[i] = platform::load_bits<sizeof(Bits)>(from + i * stride_);
     }
     __device__ __forceinline__ void fetch_inside(i64 slice) {
-      const Element* const from = from_ + slice * Config::tile_k * stride_;
-      const i64 left = rows_ - slice * Config::tile_k - row();
+      const Element* const from = from_ + slice * depth * stride_;
+      const i64 left = rows_ - slice * depth - row();
 #pragma unroll
       for (int i = 0; i < block_rows; ++i) {
         held_[i] = load_inside(from + i * stride_, [&](int element) { return i < left && element < columns_; });

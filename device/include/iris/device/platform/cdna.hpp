@@ -64,6 +64,17 @@ struct MatrixCore<bf16> {
                                                    0, 0, 0);
   }
 };
+/// Twice as many elements, in two instructions, the first for the lower half of every lane's.
+template <>
+struct MatrixCore<e4m3> {
+  __device__ __forceinline__ static Sums4 multiply(Bits<16> a, Bits<16> b, Sums4 sums) {
+    using Two = ValueVector<long, 2>;
+    const Two rows = __builtin_bit_cast(Two, a);
+    const Two columns = __builtin_bit_cast(Two, b);
+    sums = __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(rows[0], columns[0], sums, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(rows[1], columns[1], sums, 0, 0, 0);
+  }
+};
 
 #else
 
@@ -97,9 +108,10 @@ struct MatrixCore<bf16> {
 
 #endif
 
-/// sums + a·b by the whole wave: 16 rows, 16 columns, a depth of 32, elements of type T. Lane l gives eight elements of
-/// row l % 16 of a and of column l % 16 of b, at the same depths in both; lanes l, l + 16, l + 32 and l + 48 give the
-/// 32 depths among them. It gets rows 4·(l / 16) to 4·(l / 16) + 3 of column l % 16.
+/// sums + a·b by the whole wave: 16 rows, 16 columns, a depth of 32, elements of type T; of 8 bits, of which there are
+/// two for each of 16, a depth of 64. Lane l gives eight elements of row l % 16 of a and of column l % 16 of b, at the
+/// same depths in both; lanes l, l + 16, l + 32 and l + 48 give the 32 depths among them. It gets rows 4·(l / 16) to
+/// 4·(l / 16) + 3 of column l % 16.
 template <typename T>
 __device__ __forceinline__ Sums4 multiply_16x16x32(Bits<16> a, Bits<16> b, Sums4 sums) {
   return MatrixCore<T>::multiply(a, b, sums);
