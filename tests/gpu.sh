@@ -167,6 +167,7 @@ fused_kernels "$gpus" >"$work/fused.yaml"
 kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
   grep -E '^[a-z]|matmul' >"$work/products.yaml"
 echo "  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}" >>"$work/products.yaml"
+echo "  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}" >>"$work/products.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
 for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done

@@ -189,12 +189,14 @@ class Reader {
 
   CopyStep parse_copy(const Json& json) const {
     const Members members(json, "a copy", {"from", "from_block", "to", "to_block", "peer_offset", "shape", "portion"});
+    std::vector<Dimension> shape = parse_shape(members, "shape");
+    if (shape.empty()) members.complain("shape", "one dimension or more");
     return {.from = parse_buffer_name(members, "from", members.at("from")),
             .from_block = parse_block(members, "from_block"),
             .to = parse_buffer_name(members, "to", members.at("to")),
             .to_block = parse_block(members, "to_block"),
             .peer_offset = members.number("peer_offset", 0, problem_.world - 1),
-            .shape = parse_shape(members, "shape"),
+            .shape = std::move(shape),
             .portion = parse_portion(members.at("portion"))};
   }
 

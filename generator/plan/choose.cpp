@@ -151,9 +151,7 @@ class Joiner {
       known = std::prev(added_.end());
     }
     iris::Schedule schedule{range.up_to, range.candidate->draft.steps};
-    for (iris::Step& step : schedule.steps) {
-      if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) launch->kernel += known->first_kernel;
-    }
+    for (iris::Step& step : schedule.steps) move_kernels(step, known->first_kernel);
     chosen_.schedules.push_back(std::move(schedule));
   }
 

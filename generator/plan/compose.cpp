@@ -72,8 +72,8 @@ void Composition::add(const PartRequest& part) {
   for (const Argument& argument : draft.arguments) require(mapped(part.buffers, argument.name), argument);
   const int kernels_before = static_cast<int>(draft_.kernels.size());
   for (iris::Step step : draft.steps) {
+    move_kernels(step, kernels_before);
     if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
-      launch->kernel += kernels_before;
       for (std::string& buffer : launch->buffers) buffer = mapped(part.buffers, buffer);
       launch->extents = translate(std::move(launch->extents), part.extents);
       for (iris::MatrixMap& map : launch->maps) {
@@ -85,9 +85,6 @@ void Composition::add(const PartRequest& part) {
       copy->from = mapped(part.buffers, copy->from);
       copy->to = mapped(part.buffers, copy->to);
       copy->shape = translate(std::move(copy->shape), part.extents);
-    } else if (auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
-      signal->from.kernel += kernels_before;
-      signal->to.kernel += kernels_before;
     }
     draft_.steps.push_back(std::move(step));
   }

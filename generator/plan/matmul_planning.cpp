@@ -177,13 +177,21 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
 }
 
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products) {
-  const std::int64_t most = request.on_host() ? host_compute_blocks : resident_blocks(request, kernel);
+  const std::int64_t units = request.target.compute_units;
+  const std::int64_t units_of_copies = compute_units_of_copies(request.target, products);
+  const std::int64_t most =
+      request.on_host() ? host_compute_blocks : resident_blocks(request, kernel) / units * (units - units_of_copies);
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
   std::string reason = request.on_host() ? "enough to interleave" : "as many as run side by side";
-  if (products.by_copy_engine && request.target.platform == Platform::amd) {
-    --blocks;
-    reason += ", but one: the runtime may make kernels of copies";
+  if (units_of_copies > 0) {
+    reason += ", but for one compute unit: the runtime may make kernels of copies";
+    if (const auto wanted = request.wanted("blocks"); wanted && *wanted > most) {
+      refuse(request, "blocks",
+             std::to_string(*wanted) +
+                 " blocks leave no compute unit to copies, of which the runtime may make kernels; " + "write " +
+                 std::to_string(most) + " or less");
+    }
   }
   if (tiles && *tiles < blocks) {
     blocks = std::max<std::int64_t>(1, *tiles);

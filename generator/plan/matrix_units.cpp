@@ -9,6 +9,10 @@
 
 namespace irisgen {
 
+std::int64_t compute_units_of_copies(const Target& target, const Products& products) {
+  return products.by_copy_engine && target.platform == Platform::amd ? 1 : 0;
+}
+
 /// Of all products together; nothing if an extent is dynamic.
 std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
                                      std::int64_t tile_n) {
@@ -87,7 +91,8 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     if (static_length(problem, columns) == 0) return columns.extent + " is 0";
   }
-  for (const Dimension& rows : {products.a_rows, products.columns}) {
+  const Dimension gathered = products.by_copy_engine ? Dimension{"m"} : products.a_rows;
+  for (const Dimension& rows : {products.a_rows, gathered, products.columns}) {
     if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
@@ -302,7 +307,7 @@ std::string units_reason(const MatrixUnits& units, const Request& request, const
 }
 
 UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products) {
-  const std::int64_t compute_units = request.target.compute_units;
+  const std::int64_t compute_units = request.target.compute_units - compute_units_of_copies(request.target, products);
   const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
   const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
   const bool free = products.sent_bytes > 0 && products.moves_by_blocks && !request.wanted("comm_blocks") &&

@@ -23,6 +23,9 @@ struct Tiles {
 std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
                                      std::int64_t tile_n);
 
+/// That are left to copies for which the products wait, since AMD's runtime may make kernels of them.
+std::int64_t compute_units_of_copies(const Target& target, const Products& products);
+
 struct MatrixUnits {
   Platform platform;
   MainLoop loop;

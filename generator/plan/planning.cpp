@@ -119,7 +119,7 @@ KernelPlan barrier_kernel(const Request& request) {
   bound_grid(request, barrier);
   add_flags(barrier);
   barrier.part = "barrier";
-  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .world = problem.world};
+  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .result = problem.dtype, .world = problem.world};
   return barrier;
 }
 
@@ -302,6 +302,14 @@ iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::stri
   }
   launch.maps = draft.kernels.at(static_cast<std::size_t>(kernel)).maps;
   return launch;
+}
+
+void move_kernels(iris::Step& step, int by) {
+  if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) launch->kernel += by;
+  if (auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
+    signal->from.kernel += by;
+    signal->to.kernel += by;
+  }
 }
 
 std::string Constant::text() const {

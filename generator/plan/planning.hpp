@@ -152,6 +152,9 @@ Draft draft_of(KernelPlan kernel, bool in_place);
 /// A launch of kernel number `kernel` of a draft, with all its dynamic extents.
 iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::string> buffers);
 
+/// Makes a step of a draft one of a larger one, in which its kernels come after so many others.
+void move_kernels(iris::Step& step, int by);
+
 /// `12.3 µs`.
 std::string microseconds(double value);
 

@@ -159,14 +159,19 @@ Expectation exactly(Values values) {
 
 namespace {
 
+/// Whether matrix units may add with fewer bits than the accumulator has: see product_error().
+bool truncates(const Problem& problem) {
+  return problem.dtype == Dtype::e4m3 && problem.accumulate == Dtype::f32;
+}
+constexpr std::int64_t added_at_once = 32;
+
 /// b of k rows and so many columns.
 void multiply_row_major(Product& product, Dtype dtype, const double* a, const Values& b, double scale,
-                        std::int64_t rows, std::int64_t k, std::int64_t columns) {
+                        std::int64_t rows, std::int64_t k, std::int64_t columns, bool truncates) {
   if (dtype == Dtype::i32) {
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }
-  const bool counts_terms = dtype == Dtype::e4m3;
   Values sums(static_cast<std::size_t>(columns));  // of one row of this product
   for (std::int64_t i = 0; i < rows; ++i) {
     std::ranges::fill(sums, 0.0);
@@ -178,12 +183,14 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
       const double* const row = b.data() + depth * columns;
       for (std::int64_t j = 0; j < columns; ++j) {
         sums[j] += factor * row[j];
-        partials[j] += std::abs(counts_terms ? factor * row[j] : sums[j]);
+        partials[j] += std::abs(truncates ? factor * row[j] : sums[j]);
       }
+      if (!truncates || (depth + 1) % added_at_once != 0) continue;
+      for (std::int64_t j = 0; j < columns; ++j) partials[j] += 2 * std::abs(sums[j]);
     }
     for (std::int64_t j = 0; j < columns; ++j) {
       totals[j] += sums[j];
-      if (!counts_terms) partials[j] += std::abs(totals[j]);
+      partials[j] += (truncates ? 2 : 1) * std::abs(totals[j]);
       magnitudes[j] += std::abs(sums[j]);
     }
   }
@@ -196,12 +203,14 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
   const double scale = problem.dtype == Dtype::e4m3 ? of_rank[2][0] * of_rank[3][0] : 1;
   const bool transposes = problem.layout_b == iris::Layout::nk;
   const Values& b = of_rank[1];
-  multiply_row_major(product, problem.dtype, a, transposes ? transposed(b, columns, k) : b, scale, rows, k, columns);
+  multiply_row_major(product, problem.dtype, a, transposes ? transposed(b, columns, k) : b, scale, rows, k, columns,
+                     truncates(problem));
 }
 
 double product_error(const Product& product, std::size_t element, const Problem& problem) {
-  if (problem.dtype == Dtype::e4m3) return std::ldexp(product.partials[element], -10);
-  return 2 * epsilon(problem.accumulate) * product.partials[element];
+  if (truncates(problem)) return std::ldexp(product.partials[element], -13);
+  const double scaling = problem.dtype == Dtype::e4m3 ? 2 * epsilon(Dtype::f32) * std::abs(product.sums[element]) : 0;
+  return scaling + 2 * epsilon(problem.accumulate) * product.partials[element];
 }
 
 Expectation expect_product(const Product& product, const Problem& problem) {

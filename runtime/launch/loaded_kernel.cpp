@@ -16,13 +16,14 @@ bool is_signalled_by_copies(const Manifest& manifest) {
   });
 }
 
-/// Blocks that wait for one another must all be on the device, or those that are wait for ever. Between ranks of one
-/// device, copies that they wait for may be kernels, which need a place, too.
+/// Blocks that wait for one another must all be on the device, or those that are wait for ever. Copies that they wait
+/// for may be kernels, which need a place, too: between ranks of one device, and those of AMD's runtime.
 void check_residency(const Manifest& manifest, const KernelEntry& kernel, const Context::State& context,
                      const Function& function) {
   if (!kernel.waits) return;
   const int ranks = context.ranks_on_device;
-  const int taken = ranks > 1 && is_signalled_by_copies(manifest) ? 1 : 0;
+  const bool copies_are_kernels = ranks > 1 || manifest.target.starts_with("gfx");
+  const int taken = copies_are_kernels && is_signalled_by_copies(manifest) ? 1 : 0;
   const int fit = context.device.resident_blocks(function, kernel.threads) - taken;
   if (std::int64_t{kernel.blocks} * ranks <= fit) return;
   std::string text = manifest.name + ": " + std::to_string(kernel.blocks) + " blocks of " +

@@ -12,7 +12,7 @@ namespace iris {
 
 namespace {
 
-/// A 16-bit float format: how many bits of the fraction are stored, and the exponents that it has.
+/// A float format of 16 bits or fewer: how many bits of the fraction are stored, and the exponents that it has.
 struct HalfFormat {
   int fraction_bits;
   int min_exponent;  ///< of the smallest normal number

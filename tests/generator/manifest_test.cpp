@@ -331,6 +331,7 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/schedules/1/steps/0/copy/from", "elsewhere"},
       {"/schedules/1/steps/0/copy/to_block", "last"},
       {"/schedules/1/steps/0/copy/peer_offset", 5},
+      {"/schedules/1/steps/0/copy/shape", Json::array()},
       {"/schedules/1/steps/0/copy/portion/number", 3},
       {"/schedules/1/steps/0/copy/portion/count", 0},
       {"/schedules/1/steps/0/copy/portion/granule", 0},

@@ -266,6 +266,8 @@ TEST(Portions, LeaveAComputeUnitToCopiesThatAreKernels) {
   const std::string rows = "variant: producer_consumer, dtype: bf16, world: 2, shape: {m: 65536, n: 8192, k: 64}";
   EXPECT_EQ(plan("all_gather_matmul", rows, "gfx942").kernels[1].number("blocks"), 303);
   EXPECT_EQ(plan("all_gather_matmul", rows, "sm_90a").kernels[1].number("blocks"), 132);
+  expect_refused("all_gather_matmul", rows + ", config: {blocks: 304}", "gfx942", "write 303 or less");
+  expect_planned("all_gather_matmul", rows + ", config: {blocks: 303}", "gfx942");
 }
 
 TEST(MainLoop, FillsAComputeUnitWithOneBlock) {

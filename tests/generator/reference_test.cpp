@@ -68,6 +68,24 @@ TEST(Reference, F16OverflowsToInfinity) {
   EXPECT_LT(result[0].tolerance[1], 33);
 }
 
+/// (1·3 + 2·4)·(0.5·4) + (1·5 + 1·6)·(1·1), B being (n,k).
+TEST(Reference, ScalesProductsOf8BitFloats) {
+  const auto result = expected("matmul_all_reduce", "dtype: e4m3, layout: {b: nk}, world: 2, shape: {m: 1, n: 1, k: 2}",
+                               {{{1, 2}, {3, 4}, {0.5}, {4}}, {{1, 1}, {5, 6}, {1}, {1}}});
+  EXPECT_EQ(result[0].value, (Values{33}));
+  EXPECT_EQ(result[1].value, (Values{33}));
+}
+
+/// Of 1024 products of one, a 32nd part is missing: more than what adding with 14 bits explains.
+TEST(Reference, MissesTermsOfProductsOf8BitFloats) {
+  const Values ones(1024, 1);
+  const auto result =
+      expected("matmul", "dtype: e4m3, world: 1, shape: {m: 1, n: 1, k: 1024}", {{ones, ones, {1}, {1}}});
+  EXPECT_EQ(result[0].value, (Values{1024}));
+  EXPECT_LT(result[0].tolerance[0], 32);
+  EXPECT_GT(result[0].tolerance[0], 1024.0 / 256 / 2);
+}
+
 TEST(Reference, AllGatherKeepsTheOrderOfRanks) {
   const auto result = expected("all_gather", "dtype: f32, world: 2, shape: {n: 2}", {{{1, 2}}, {{3, 4}}});
   EXPECT_EQ(result[1].value, (Values{1, 2, 3, 4}));

@@ -322,6 +322,18 @@ TEST(spec, takes_8_bit_floats_for_operands_of_products_only) {
   }
 }
 
+TEST(spec, checks_8_bit_floats_that_were_described_in_cpp) {
+  KernelSpec kernel{.name = "quantized",
+                    .problem = {.pattern = "matmul",
+                                .dtype = Dtype::e4m3,
+                                .layout_b = iris::Layout::nk,
+                                .extents = {{"m", {.value = 8}}, {"n", {.value = 8}}, {"k", {.value = 16}}}}};
+  kernel.worlds = {1};
+  EXPECT_NO_THROW(check(kernel));
+  kernel.problem.result = Dtype::e4m3;
+  EXPECT_THROW(check(kernel), std::runtime_error);
+}
+
 TEST(spec, bounds_the_elements_of_a_buffer) {
   EXPECT_EQ(error_of(spec_with("all_reduce", "m: 262144, n: 1048576")), "");  // 2^18 · 2^20 · 4 ranks = 2^40
   EXPECT_NE(error_of(spec_with("all_reduce", "m: 262144, n: 1048577")), "");

@@ -3,9 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "iris/operation.hpp"
+#include "iris/world.hpp"
+#include "irisgen/pattern.hpp"
 #include "run_samples.hpp"
 
 namespace iris {
@@ -57,6 +63,59 @@ TEST_P(HostMatrix, LargeWorldsAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(All, HostMatrix, testing::ValuesIn(test::every_algorithm()),
                          [](const auto& info) { return info.param.name(); });
+
+/// A's rows of rank r in launch l are all r + 10·l, B is one: each row of the result shows whose it is, and of when.
+void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::uint64_t seed) {
+  constexpr std::int64_t n = 5;
+  constexpr std::int64_t k = 4;
+  constexpr std::array<std::int64_t, 6> rows_of_launches = {0, 70, 1, 70, 0, 40};
+  const std::int64_t most = 70;
+  const auto extents_of = [&](std::int64_t rows) { return Extents{{"m", rows * world_size}, {"n", n}, {"k", k}}; };
+  World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
+  world.run([&](Context& context) {
+    Operation operation(context, built, extents_of(most));
+    const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+    void* b = context.allocate(floats(k * n));
+    context.device().copy(b, std::vector<float>(k * n, 1).data(), floats(k * n));
+    const auto value = [](std::size_t launch, std::int64_t rank) {
+      return static_cast<float>(10 * launch) + static_cast<float>(rank);
+    };
+    std::vector<void*> outputs;
+    std::vector<void*> inputs;
+    for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {
+      inputs.push_back(context.allocate(floats(most * k)));
+      outputs.push_back(context.allocate(floats(most * world_size * n)));
+      const std::vector<float> values(most * k, value(launch, context.rank()));
+      context.device().copy(inputs.back(), values.data(), floats(most * k));
+    }
+    for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {  // none waits for the one before
+      operation.launch(std::array{inputs[launch], b, outputs[launch]}, extents_of(rows_of_launches.at(launch)));
+    }
+    for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {
+      const std::int64_t rows = rows_of_launches.at(launch);
+      std::vector<float> result(static_cast<std::size_t>(rows * world_size * n));
+      context.device().copy(result.data(), outputs[launch], floats(rows * world_size * n));
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        if (result[i] == k * value(launch, static_cast<std::int64_t>(i) / (rows * n))) continue;
+        throw std::runtime_error("launch " + std::to_string(launch) + ", rank " + std::to_string(context.rank()) +
+                                 ", element " + std::to_string(i) + " is " + std::to_string(result[i]));
+      }
+    }
+  });
+}
+
+/// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
+TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
+  for (const irisgen::Variant& variant : irisgen::find_pattern("all_gather_matmul")->variants) {
+    for (const int world : {2, 3}) {
+      const Sample sample{.algorithm = {"all_gather_matmul", std::string(variant.name)}, .world = world};
+      const BuiltOperation built = build(sample);
+      for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << variant.name << ", seed " << seed;
+      }
+    }
+  }
+}
 
 /// Of several variants a launch takes the one for its size.
 TEST(HostBySize, EverySizeIsRight) {

@@ -65,7 +65,7 @@ struct Problem {
   std::string pattern = {};                      ///< all_reduce, all_gather_matmul …
   Dtype dtype = Dtype::f32;                      ///< of what is read
   Dtype accumulate = default_accumulate(dtype);  ///< that sums are taken in
-  Dtype result = dtype;                          ///< of what is written
+  Dtype result = result_of(dtype);               ///< of what is written
   std::optional<Op> op = std::nullopt;           ///< of patterns that reduce
   std::optional<int> root = std::nullopt;        ///< of patterns that start from one rank
   std::string shard = {};  ///< the extent along which a matrix is divided among ranks, where that is a choice

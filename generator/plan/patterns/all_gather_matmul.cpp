@@ -78,8 +78,9 @@ Products copied_products(const Problem& problem, std::int64_t portions) {
   return copied;
 }
 
-/// Between two kernels' worth of flags: at the barrier each peer has sent a flag of this launch, and gets it back
-/// behind each portion of rows. That barrier also keeps the rows of the launch before until all have used them.
+/// Each portion of rows goes to each peer, and behind it the flag that this peer has raised here in the barrier before:
+/// it shows the number of the peer's launch, so that nobody has to make one. The barrier also keeps the rows of the
+/// launch before until all have used them.
 void add_copies(const Problem& problem, Draft& draft, std::int64_t portions) {
   const KernelPlan& product = draft.kernels[1];
   const std::int64_t first_own_flag = product.flags - portions * problem.world;
@@ -126,6 +127,7 @@ Draft plan_producer_consumer(const Request& request) {
   draft.kernels = {barrier_kernel(request), std::move(product)};
   draft.steps.push_back({0, launch_of(draft, 0, {})});
   draft.steps.push_back({1, iris::WaitStep{0}});
+  // Before the copies that it waits for: its first tiles need none of them.
   draft.steps.push_back({0, launch_of(draft, 1, std::move(buffers))});
   add_copies(problem, draft, portions);
   draft.steps.push_back({0, iris::WaitStep{1}});
@@ -156,7 +158,7 @@ Draft plan_bulk_synchronous(const Request& request) {
   Composition whole(request);
   whole.add_intermediate("gathered", problem.dtype, {{"m"}, {"k"}});
   whole.add({.name = "all_gather",
-             .problem = {.pattern = "all_gather", .dtype = problem.dtype, .shard = "m"},
+             .problem = {.pattern = "all_gather", .dtype = problem.dtype, .result = problem.dtype, .shard = "m"},
              .extents = {{"m", rows}, {"n", {"k"}}},
              .buffers = {{"input", "a"}, {"output", "gathered"}},
              .settings = {{"blocks", "comm_blocks"}}});

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_ff386660ec120052 {
+inline namespace builds_c2bc710dc4752f9f {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_ff386660ec120052
+}  // namespace builds_c2bc710dc4752f9f
 }  // namespace irisgen_kernels

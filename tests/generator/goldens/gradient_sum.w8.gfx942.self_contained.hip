@@ -584,10 +584,10 @@ class Launch {
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x1198b6ff
+#define IRIS_DEVICE_SIGNAL_HPP 0xe01dcd65
 
-/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block)
-/// writes it and its owner waits for it.
+/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
+/// one rank's copy engine, writes it and its owner waits for it.
 namespace iris::device {
 
 /// The number of the kernel's own flag `index`: those before it belong to the barriers.
@@ -652,7 +652,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x1198b6ff
+#elif IRIS_DEVICE_SIGNAL_HPP != 0xe01dcd65
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -95,7 +95,18 @@ struct Tiles : TileSequence {
   }
 };
 
-// All blocks multiply. The ranks have met before this launch, so the flags that come back are of this one.
+// A launch ends when all that was sent to this rank in it has come, also portions of which it has no tile: what comes
+// back behind them is the flag that it raised at the barrier before this kernel, and must not be that of the next
+// launch.
+__device__ __forceinline__ void wait_for_the_rest(const Launch<Config>& launch) {
+  for (i32 index = thread_index(); index < Config::portions * Config::world; index += Config::threads) {
+    const i32 source = index % Config::world;
+    if (source == launch.context.rank) continue;
+    if (!wait_acquire(launch, own_flag<Config>(index), 0, source, Wait::arrival)) return;
+  }
+}
+
+// All blocks multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a,
                                        const Config::Element* gathered, const Config::Element* b,
                                        Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
@@ -106,7 +117,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   tiles.gathered = operand_a<Config>(maps.gathered, gathered, m, k);
   tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.output = output;
-  multiply_tiles<Config>(tiles, block_index(), Config::blocks);
+  const bool done = multiply_tiles<Config>(tiles, block_index(), Config::blocks);
+  if (done && block_index() == 0) wait_for_the_rest(launch);
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)

@@ -3,8 +3,8 @@
 #include <iris/device/atomics.hpp>
 #include <iris/device/launch.hpp>
 
-/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block)
-/// writes it and its owner waits for it.
+/// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
+/// one rank's copy engine, writes it and its owner waits for it.
 namespace iris::device {
 
 /// The number of the kernel's own flag `index`: those before it belong to the barriers.

@@ -23,7 +23,7 @@ struct TileByTile {
 
     /// The rows from `row` on, `count` of them.
     __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
-      return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}};
+      return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}, scales};
     }
   };
 

@@ -8,7 +8,7 @@
 namespace iris::device {
 
 /// What sums of products are multiplied by before they are rounded: of 8-bit floats the scales of both operands, each
-/// in memory; of others nothing.
+/// in memory, whose product is an f32; of others nothing.
 template <typename Element>
 struct Scales {
   static constexpr bool are_there = false;

@@ -251,6 +251,8 @@ struct WarpgroupMma {
       if (!tiles.has(tile)) continue;
       const auto product = tiles.product(tile);
       const i64 stages = divide_up(product.a.columns, Config::tile_k);
+      f32 scale = 1;
+      if constexpr (Scales<Element>::are_there) scale = product.b.scales.product();
       f32 sums[Config::tile_n / 2];
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {
@@ -278,7 +280,7 @@ struct WarpgroupMma {
       }
       platform::wait_products();
       if (pending > 0) free_stage<Config>(block, freed);
-      if constexpr (Scales<Element>::are_there) multiply_by(sums, product.b.scales.product());
+      if constexpr (Scales<Element>::are_there) multiply_by(sums, scale);
       platform::wait_barrier(block.shipped, ++shipments & 1);
       if (has_rows) stage_results<Config>(block, group * rows_of_warpgroup, sums);
       signal_staged<Config>(block);

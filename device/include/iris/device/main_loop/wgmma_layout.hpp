@@ -20,7 +20,7 @@ struct StagedOperand {
 
   /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
   __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {
-    return {map, stages, columns, first_row + static_cast<i32>(row)};
+    return {map, stages, columns, first_row + static_cast<i32>(row), scales};
   }
 };
 

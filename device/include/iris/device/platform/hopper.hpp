@@ -157,7 +157,7 @@ __device__ __forceinline__ void wait_products() {
 #define IRIS_NAMES32_96                                                                                      \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, " \
   "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-// The operands after the sums are a, b, add and transposed; their numbers come first, the sums last.
+// The operands after the sums are a, b, add and, of 16 bits, transposed; their numbers come first, the sums last.
 #define IRIS_PRODUCT_16(n, type, names, a_number, b_number, add_number, transposed_number, ...)          \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
                ", 0;\n"                                                                                  \
