@@ -163,7 +163,7 @@ namespace {
 bool truncates(const Problem& problem) {
   return problem.dtype == Dtype::e4m3 && problem.accumulate == Dtype::f32;
 }
-constexpr std::int64_t added_at_once = 32;
+constexpr std::int64_t added_at_once = 128;
 
 /// b of k rows and so many columns.
 void multiply_row_major(Product& product, Dtype dtype, const double* a, const Values& b, double scale,
@@ -172,7 +172,8 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }
-  Values sums(static_cast<std::size_t>(columns));  // of one row of this product
+  Values sums(static_cast<std::size_t>(columns));      // of one row of this product
+  Values of_block(static_cast<std::size_t>(columns));  // of what is added at once
   for (std::int64_t i = 0; i < rows; ++i) {
     std::ranges::fill(sums, 0.0);
     double* const totals = product.sums.data() + i * columns;
@@ -181,16 +182,16 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
     for (std::int64_t depth = 0; depth < k; ++depth) {
       const double factor = scale * a[i * k + depth];
       const double* const row = b.data() + depth * columns;
+      if (depth % added_at_once == 0) std::ranges::fill(of_block, 0.0);
       for (std::int64_t j = 0; j < columns; ++j) {
         sums[j] += factor * row[j];
-        partials[j] += std::abs(truncates ? factor * row[j] : sums[j]);
+        of_block[j] += factor * row[j];
+        partials[j] += std::abs(truncates ? of_block[j] : sums[j]);
       }
-      if (!truncates || (depth + 1) % added_at_once != 0) continue;
-      for (std::int64_t j = 0; j < columns; ++j) partials[j] += 2 * std::abs(sums[j]);
     }
     for (std::int64_t j = 0; j < columns; ++j) {
       totals[j] += sums[j];
-      partials[j] += (truncates ? 2 : 1) * std::abs(totals[j]);
+      partials[j] += std::abs(totals[j]);
       magnitudes[j] += std::abs(sums[j]);
     }
   }

@@ -44,9 +44,9 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
 /// sum|. An addition rounds by its own result, so this is far less than k·epsilon·Σ|a·b|, which would let a kernel
 /// forget terms of a long sum. Twice, since a product may be rounded by itself, and matrix units add in another order.
 ///
-/// Of e4m3 summed in f32 it is (Σ|a·b| + 2·Σ|every 32nd partial sum|) / 2^13: the matrix units of sm_90a add 32
-/// products at a time, and those to the sum before, and cut off all but 14 bits or so (DeepSeek-V3 Technical Report,
-/// section 3.5.2), as cuBLAS's fast accumulation does. In f64 it is that of any product, and that of the scales in f32.
+/// Of e4m3 summed in f32 it is Σ|partial sum of a block of 128 products| / 2^13, the matrix units of sm_90a adding each
+/// product to the sum of its block with 14 bits or so (DeepSeek-V3 Technical Report, section 3.5.2), and blocks being
+/// added in f32. In f64 it is that of any product, and that of the scales in f32.
 double product_error(const Product& product, std::size_t element, const Problem& problem);
 
 /// A product that is summed in the problem's accumulator and rounded once, to its result.

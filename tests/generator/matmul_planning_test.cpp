@@ -199,6 +199,8 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   const KernelPlan on_units = kernel(", layout: {b: nk}", "sm_90a");
   EXPECT_EQ(on_units.main_loop(), MainLoop::wgmma);
   EXPECT_EQ(on_units.number("tile_k"), 128);
+  EXPECT_LE(on_units.number("tile_n"), 128);  // each sum takes two registers
+  EXPECT_EQ(kernel(", layout: {b: nk}, config: {tile_n: 256, tile_m: 16}", "sm_90a").main_loop(), MainLoop::fma);
   ASSERT_EQ(on_units.maps.size(), 2u);
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
   EXPECT_EQ(kernel("", "sm_90a").main_loop(), MainLoop::fma);

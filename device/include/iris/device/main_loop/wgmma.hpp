@@ -12,10 +12,11 @@
 /// of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (128 bytes of elements), stages,
-/// stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB (contiguous
-/// along k where elements have 8 bits), Element and Result. Rows of A and of B are multiples of 16 bytes. The
-/// arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles leave
-/// row by row in plain bulk copies, and so may go to any rank, is our own.
+/// stage_rows (tile_m, orwhat there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and
+/// Result. Elements of 8 bits are contiguous along k in B, too, and tile_n is 128 at most, since each sum then takes
+/// two registers. Rows of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and
+/// CUTLASS's warp-specialised persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may
+/// go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -240,7 +241,10 @@ struct WarpgroupMma {
     constexpr int depth_of_product = product_bytes / sizeof(Element);
     constexpr u32 a_step = product_bytes >> 4;  // in units of a descriptor's address
     constexpr u32 b_step = transposed ? depth_of_product * row_bytes >> 4 : a_step;
-    constexpr int pending = Config::stages > 3 ? 1 : 0;  // stages whose products may be under way with the next one's
+    // Of 8-bit elements the accelerator adds with 14 bits or so: the sums of each stage are added up here.
+    constexpr bool adds_stages = sizeof(Element) == 1;
+    constexpr int pending =
+        Config::stages > 3 && !adds_stages ? 1 : 0;  // stages whose products go on beside the next's
     const int group = thread_index() / warpgroup_threads - 1;
     const bool has_rows = Config::stage_rows > rows_of_warpgroup || group == 0;
     Turn<Config> turn;
@@ -254,6 +258,7 @@ struct WarpgroupMma {
       f32 scale = 1;
       if constexpr (Scales<Element>::are_there) scale = product.b.scales.product();
       f32 sums[Config::tile_n / 2];
+      f32 totals[adds_stages ? Config::tile_n / 2 : 1] = {};
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {
         platform::wait_barrier(block.shipped, ++shipments & 1);
@@ -269,18 +274,22 @@ struct WarpgroupMma {
           platform::begin_products();
 #pragma unroll
           for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
-            platform::multiply_32_bytes<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step,
-                                                                             k + i);
+            const u32 add = adds_stages ? i : k + i;
+            platform::multiply_32_bytes<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, add);
           }
           platform::commit_products();
           platform::wait_products<pending>();
+          if constexpr (adds_stages) add_to(totals, sums);
         }
         if (k >= pending) free_stage<Config>(block, freed);
         turn.advance();
       }
       platform::wait_products();
       if (pending > 0) free_stage<Config>(block, freed);
-      if constexpr (Scales<Element>::are_there) multiply_by(sums, scale);
+      if constexpr (adds_stages) {
+#pragma unroll
+        for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
+      }
       platform::wait_barrier(block.shipped, ++shipments & 1);
       if (has_rows) stage_results<Config>(block, group * rows_of_warpgroup, sums);
       signal_staged<Config>(block);
@@ -288,9 +297,9 @@ struct WarpgroupMma {
   }
 
   template <int count>
-  __device__ __forceinline__ static void multiply_by(f32 (&sums)[count], f32 factor) {
+  __device__ __forceinline__ static void add_to(f32 (&totals)[count], const f32 (&sums)[count]) {
 #pragma unroll
-    for (f32& sum : sums) sum *= factor;
+    for (int i = 0; i < count; ++i) totals[i] += sums[i];
   }
 
   template <typename Config>
