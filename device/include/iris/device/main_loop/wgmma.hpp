@@ -12,7 +12,7 @@
 /// of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (128 bytes of elements), stages,
-/// stage_rows (tile_m, orwhat there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and
+/// stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and
 /// Result. Elements of 8 bits are contiguous along k in B, too, and tile_n is 128 at most, since each sum then takes
 /// two registers. Rows of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and
 /// CUTLASS's warp-specialised persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may
