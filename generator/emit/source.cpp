@@ -162,6 +162,7 @@ std::string join(const std::vector<std::string>& parts) {
 /// The template's OperandMaps: of scalars, which are the scales of the operands, in the order of the entry.
 std::string map_values(const KernelPlan& kernel) {
   std::vector<std::string> values;
+  values.reserve(kernel.maps.size() + 1);
   for (const iris::MatrixMap& map : kernel.maps) values.push_back("." + map.buffer + " = &" + map.buffer + "_map");
   std::vector<std::string> scales;
   for (const iris::Argument& argument : kernel.arguments) {

@@ -93,9 +93,10 @@ void add_copies(const Problem& problem, Draft& draft, std::int64_t portions) {
                                    .peer_offset = offset,
                                    .shape = {{"m", 1, problem.world}, {"k"}},
                                    .portion = {portion, static_cast<int>(portions), granule}};
-      const iris::SignalStep signal = {.from = {0, 0, iris::BlockIndex::peer},
-                                       .to = {1, first_own_flag + portion * problem.world, iris::BlockIndex::rank},
-                                       .peer_offset = offset};
+      const iris::SignalStep signal = {
+          .from = {0, 0, iris::BlockIndex::peer},
+          .to = {1, first_own_flag + std::int64_t{portion} * problem.world, iris::BlockIndex::rank},
+          .peer_offset = offset};
       draft.steps.emplace_back(1, rows);
       draft.steps.emplace_back(1, signal);
     }
@@ -123,6 +124,7 @@ Draft plan_producer_consumer(const Request& request) {
                                                            .shape = draft.intermediates[0].shape,
                                                            .alignment = 16});
   std::vector<std::string> buffers;
+  buffers.reserve(product.arguments.size());
   for (const Argument& argument : product.arguments) buffers.push_back(argument.name);
   draft.kernels = {barrier_kernel(request), std::move(product)};
   draft.steps.push_back({0, launch_of(draft, 0, {})});
