@@ -159,7 +159,7 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// The template's OperandMaps: of scalars, which are the scales of the operands, in the order of the entry.
+/// The template's OperandMaps. Arguments without dimensions are the operands' scales, a's first.
 std::string map_values(const KernelPlan& kernel) {
   std::vector<std::string> values;
   values.reserve(kernel.maps.size() + 1);

@@ -119,6 +119,10 @@ std::string portion_text(const iris::Portion& portion) {
   return "part " + std::to_string(portion.number + 1) + " of " + std::to_string(portion.count) + " of ";
 }
 
+std::string owner_text(int peer_offset) {
+  return peer_offset == 0 ? "this rank's " : "rank + " + std::to_string(peer_offset) + "'s ";
+}
+
 std::string words_of(const Plan& plan, const iris::Step& step) {
   std::string text = step.stream == 0 ? "" : "stream " + std::to_string(step.stream) + ": ";
   if (const auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
@@ -126,12 +130,11 @@ std::string words_of(const Plan& plan, const iris::Step& step) {
            join(launch->buffers) + ")";
   }
   if (const auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
-    const std::string where =
-        copy->peer_offset == 0 ? "this rank's " : "rank + " + std::to_string(copy->peer_offset) + "'s ";
-    return text + "copy " + portion_text(copy->portion) + copy->from + " to " + where + copy->to;
+    return text + "copy " + portion_text(copy->portion) + copy->from + " to " + owner_text(copy->peer_offset) +
+           copy->to;
   }
   if (const auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
-    return text + "signal rank + " + std::to_string(signal->peer_offset) + "'s " +
+    return text + "signal " + owner_text(signal->peer_offset) +
            name_of(plan.kernels[static_cast<std::size_t>(signal->to.kernel)]);
   }
   return text + "wait for stream " + std::to_string(std::get<iris::WaitStep>(step.action).stream);

@@ -80,17 +80,19 @@ std::int64_t resident_blocks(const Request& request, const KernelPlan& kernel) {
 
 }  // namespace
 
-Argument argument_b(const Problem& problem, const Dimension& columns) {
-  std::vector<Dimension> shape = {{"k"}, columns};
-  if (problem.layout_b == iris::Layout::nk) std::ranges::reverse(shape);
-  return {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = std::move(shape)};
-}
-
-std::vector<Argument> with_scales(const Problem& problem, std::vector<Argument> arguments) {
-  if (problem.dtype != Dtype::e4m3) return arguments;
-  for (const char* name : {"scale_a", "scale_b"}) {
-    arguments.insert(arguments.end() - 1, {.name = name, .access = Access::read, .dtype = Dtype::f32, .shape = {}});
+std::vector<Argument> product_arguments(const Problem& problem, std::vector<Dimension> a, const Dimension& columns_of_b,
+                                        std::vector<Dimension> output) {
+  std::vector<Dimension> b = {{"k"}, columns_of_b};
+  if (problem.layout_b == iris::Layout::nk) std::ranges::reverse(b);
+  std::vector<Argument> arguments = {
+      {.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = std::move(a)},
+      {.name = "b", .access = Access::read, .dtype = problem.dtype, .shape = std::move(b)}};
+  if (problem.dtype == Dtype::e4m3) {
+    for (const char* scale : {"scale_a", "scale_b"}) {
+      arguments.push_back({.name = scale, .access = Access::read, .dtype = Dtype::f32, .shape = {}});
+    }
   }
+  arguments.push_back({.name = "output", .access = Access::write, .dtype = problem.result, .shape = std::move(output)});
   return arguments;
 }
 
@@ -189,7 +191,7 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
     if (const auto wanted = request.wanted("blocks"); wanted && *wanted > most) {
       refuse(request, "blocks",
              std::to_string(*wanted) +
-                 " blocks leave no compute unit to copies, of which the runtime may make kernels; " + "write " +
+                 " blocks leave no compute unit to copies, of which the runtime may make kernels; write " +
                  std::to_string(most) + " or less");
     }
   }

@@ -14,12 +14,11 @@ inline constexpr std::array<std::string_view, 6> tile_keys = {"blocks", "threads
 inline constexpr std::array<std::string_view, 7> role_keys = {"blocks", "comm_blocks", "threads", "vector",
                                                               "tile_m", "tile_n",      "tile_k"};
 
-/// The argument B of a product of `columns` columns, as the problem's layout has it.
-Argument argument_b(const Problem& problem, const Dimension& columns);
-
-/// The arguments of a product, the output last, and before it the scales of a and of b where these are e4m3: one f32 of
-/// each, by which sums are multiplied before they are rounded. That of a gathered A is alike on all ranks.
-std::vector<Argument> with_scales(const Problem& problem, std::vector<Argument> arguments);
+/// Of a product: a; b of so many columns, as the problem's layout has it; where these are e4m3 the scales of both, one
+/// f32 of each, by which sums are multiplied before they are rounded (that of a gathered A is alike on all ranks); and
+/// the output.
+std::vector<Argument> product_arguments(const Problem& problem, std::vector<Dimension> a, const Dimension& columns_of_b,
+                                        std::vector<Dimension> output);
 
 /// The extent divides among the ranks: `m` or `n`.
 void check_divides(const KernelSpec& spec, const Problem& problem, const std::string& extent, Report& report);

@@ -27,19 +27,20 @@ namespace {
 // --- Matrix units. Each platform has one main loop for them; the functions say why it cannot be taken (nothing if it
 // --- can), and how long one block takes for one tile, k deep.
 
-std::string obstacle_of_sums(const Problem& problem) {
+std::string obstacle_of_types(const Problem& problem) {
+  if (problem.dtype == Dtype::e4m3) {
+    if (problem.layout_b == iris::Layout::kn) {
+      return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
+    }
+  } else if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) {
+    return "the operands are not of 16 bits";
+  }
   return problem.accumulate == Dtype::f32 ? "" : "sums are not in f32";
 }
 
-std::string obstacle_of_8_bits(const Problem& problem) {
-  if (problem.layout_b == iris::Layout::kn)
-    return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
-  return obstacle_of_sums(problem);
-}
-
-std::string obstacle_of_types(const Problem& problem) {
-  if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) return "the operands are not of 16 bits";
-  return obstacle_of_sums(problem);
+/// How deep tiles are that are so deep with elements of 16 bits.
+std::int64_t depth_of(const Problem& problem, std::int64_t of_16_bits) {
+  return of_16_bits * 2 / iris::bytes_of(problem.dtype);
 }
 
 /// Why rows of A or B may not be read 16 bytes at a time; empty if they are.
@@ -76,10 +77,9 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 // sm_90a: device/main_loop/wgmma.hpp.
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-constexpr std::array wgmma_tiles = {Tiles{128, 256, 64, 384, 16}, Tiles{128, 192, 64, 384, 16},
-                                    Tiles{128, 128, 64, 384, 16}, Tiles{128, 64, 64, 384, 16}};
-
-constexpr std::int64_t wgmma_row_of_stage_bytes = 128;
+constexpr std::int64_t wgmma_depth = 64;  // 128 bytes
+constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 192, wgmma_depth, 384, 16},
+                                    Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 64, wgmma_depth, 384, 16}};
 
 /// Of 8-bit elements each sum takes two registers: one of a stage, one of all.
 std::int64_t wgmma_widest(const Problem& problem) {
@@ -88,11 +88,7 @@ std::int64_t wgmma_widest(const Problem& problem) {
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
   const Problem& problem = request.problem;
-  if (problem.dtype == Dtype::e4m3) {
-    if (std::string obstacle = obstacle_of_8_bits(problem); !obstacle.empty()) return obstacle;
-  } else if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) {
-    return obstacle;
-  }
+  if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) return obstacle;
   if (std::string obstacle = obstacle_of_rows(problem, products); !obstacle.empty()) return obstacle;
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     if (static_length(problem, columns) == 0) return columns.extent + " is 0";
@@ -106,7 +102,7 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   const bool narrow = wgmma_widest(problem) == 128;
   if (narrow && differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128 for elements of 8 bits";
   if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
-  const std::int64_t depth = wgmma_row_of_stage_bytes / iris::bytes_of(problem.dtype);
+  const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
@@ -128,30 +124,26 @@ double longer_beside_blocks(const Products& products, const Tiles& tiles) {
 
 // AMD: device/main_loop/mfma.hpp.
 
-constexpr std::array mfma_tiles = {Tiles{256, 128, 32, 512, 16}, Tiles{128, 128, 32, 512, 16},
-                                   Tiles{128, 64, 32, 512, 16}};
+constexpr std::int64_t mfma_depth = 32;
+constexpr std::array mfma_tiles = {Tiles{256, 128, mfma_depth, 512, 16}, Tiles{128, 128, mfma_depth, 512, 16},
+                                   Tiles{128, 64, mfma_depth, 512, 16}};
 
-constexpr std::int64_t mfma_slice_bytes = 64;
-
-/// CDNA 3 has 8-bit floats of another bias.
-std::string mfma_obstacle_of_8_bits(const Request& request) {
-  if (request.target.name != "gfx950") return "they take no OCP floats of 8 bits";
+/// Elements of 8 bits are moved two at a time.
+std::string obstacle_of_pairs(const Request& request) {
+  if (request.problem.dtype != Dtype::e4m3) return "";
+  if (!request.target.matrix_e4m3) return "they take no OCP floats of 8 bits";
   const auto k = static_length(request.problem, {"k"});
   if (!k) return "rows may be of an odd number of 8-bit elements";
-  if (*k % 2 != 0) return "rows of " + std::to_string(*k) + " elements of 8 bits are no multiple of 2";
-  return obstacle_of_8_bits(request.problem);
+  return *k % 2 == 0 ? "" : "rows of " + std::to_string(*k) + " elements of 8 bits are no multiple of 2";
 }
 
 std::string obstacle_to_mfma(const Request& request, const Products& /*products*/) {
-  if (request.problem.dtype == Dtype::e4m3) {
-    if (std::string obstacle = mfma_obstacle_of_8_bits(request); !obstacle.empty()) return obstacle;
-  } else if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) {
-    return obstacle;
-  }
+  if (std::string obstacle = obstacle_of_pairs(request); !obstacle.empty()) return obstacle;
+  if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) return obstacle;
   if (differs(request, "threads", {512})) return "they take blocks of 512 threads";
   if (differs(request, "tile_m", {128, 256})) return "they take a tile_m of 128 or 256";
   if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
-  const std::int64_t depth = mfma_slice_bytes / iris::bytes_of(request.problem.dtype);
+  const std::int64_t depth = depth_of(request.problem, mfma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
@@ -169,7 +161,6 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::nvidia,
                 .loop = MainLoop::wgmma,
                 .tiles = wgmma_tiles,
-                .slice_bytes = wgmma_row_of_stage_bytes,
                 .of_any_size = 0,
                 .comm_blocks = 8,  // each of them a whole compute unit
                 .sending_blocks = wgmma_sending_blocks,
@@ -181,7 +172,6 @@ constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::amd,
                 .loop = MainLoop::mfma,
                 .tiles = mfma_tiles,
-                .slice_bytes = mfma_slice_bytes,
                 .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
                 .comm_blocks = gpu_comm_blocks,
                 .sending_blocks = {},
@@ -196,9 +186,8 @@ constexpr std::array matrix_units = {
 /// evenly if these are a power of two.
 std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
-  const std::int64_t depth = units.slice_bytes / iris::bytes_of(request.problem.dtype);
   for (Tiles tiles : units.tiles) {
-    tiles.k = depth;
+    tiles.k = depth_of(request.problem, tiles.k);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
     if (units.loop == MainLoop::wgmma && tiles.n > wgmma_widest(request.problem)) continue;
@@ -209,7 +198,7 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
   }
   if (!allowed.empty()) return allowed;
   Tiles tiles = units.tiles[units.of_any_size];
-  tiles.k = depth;
+  tiles.k = depth_of(request.problem, tiles.k);
   tiles.m = request.wanted("tile_m").value_or(tiles.m);
   tiles.n = request.wanted("tile_n").value_or(tiles.n);
   return {tiles};
@@ -288,7 +277,7 @@ std::int64_t wgmma_stages(const Target& target, const Products& products, std::i
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
                                         std::int64_t box_rows) {
-  const int panel_columns = static_cast<int>(wgmma_row_of_stage_bytes / iris::bytes_of(request.problem.dtype));
+  const int panel_columns = static_cast<int>(depth_of(request.problem, wgmma_depth));
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
                        std::int64_t box_rows) {

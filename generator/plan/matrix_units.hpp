@@ -29,8 +29,7 @@ std::int64_t compute_units_of_copies(const Target& target, const Products& produ
 struct MatrixUnits {
   Platform platform;
   MainLoop loop;
-  std::span<const Tiles> tiles;                  ///< to choose from
-  std::int64_t slice_bytes;                      ///< of a row of a tile's slice: how deep tiles are
+  std::span<const Tiles> tiles;                  ///< to choose from, of operands of 16 bits
   std::size_t of_any_size;                       ///< which of them, where sizes are known only at launch
   int comm_blocks;                               ///< where nothing else says how many
   std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands

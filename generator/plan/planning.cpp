@@ -158,9 +158,7 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
            "a vector of " + std::to_string(*wanted) + " does not divide runs of " + std::to_string(run_length) +
                " elements, which would be unaligned; write " + std::to_string(fitting) + " at most");
   }
-  constexpr int most_of_hiprtc = 8;
-  const bool hiprtc = request.target.platform == Platform::amd && request.target.name != "gfx950";  // which it has not
-  const int chosen = hiprtc ? std::min(fitting, most_of_hiprtc) : fitting;
+  const int chosen = std::min(fitting, request.target.most_in_access);
   std::string reason =
       std::to_string(chosen * iris::bytes_of(widest)) + " bytes of " + std::string(to_string(widest)) + " in an access";
   if (fitting < most) {

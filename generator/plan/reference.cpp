@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace irisgen {
 namespace {
@@ -159,40 +160,43 @@ Expectation exactly(Values values) {
 
 namespace {
 
-/// Whether matrix units may add with fewer bits than the accumulator has: see product_error().
-bool truncates(const Problem& problem) {
-  return problem.dtype == Dtype::e4m3 && problem.accumulate == Dtype::f32;
+/// Products that are added with fewer bits than the accumulator has, before their sum goes to it, where matrix units
+/// may do that: see product_error().
+std::optional<std::int64_t> truncated_block(const Problem& problem) {
+  if (problem.dtype == Dtype::e4m3 && problem.accumulate == Dtype::f32) return 128;
+  return std::nullopt;
 }
-constexpr std::int64_t added_at_once = 128;
 
-/// b of k rows and so many columns.
+/// b of k rows and so many columns; so many products are added at once.
 void multiply_row_major(Product& product, Dtype dtype, const double* a, const Values& b, double scale,
-                        std::int64_t rows, std::int64_t k, std::int64_t columns, bool truncates) {
+                        std::int64_t rows, std::int64_t k, std::int64_t columns, std::int64_t block) {
   if (dtype == Dtype::i32) {
     multiply_wrapping(product, a, b, rows, k, columns);
     return;
   }
-  Values sums(static_cast<std::size_t>(columns));      // of one row of this product
-  Values of_block(static_cast<std::size_t>(columns));  // of what is added at once
+  Values whole(static_cast<std::size_t>(columns));  // of one row of this product
+  Values sums(static_cast<std::size_t>(columns));   // of a block of it
   for (std::int64_t i = 0; i < rows; ++i) {
-    std::ranges::fill(sums, 0.0);
+    std::ranges::fill(whole, 0.0);
     double* const totals = product.sums.data() + i * columns;
     double* const partials = product.partials.data() + i * columns;
     double* const magnitudes = product.magnitudes.data() + i * columns;
-    for (std::int64_t depth = 0; depth < k; ++depth) {
-      const double factor = scale * a[i * k + depth];
-      const double* const row = b.data() + depth * columns;
-      if (depth % added_at_once == 0) std::ranges::fill(of_block, 0.0);
-      for (std::int64_t j = 0; j < columns; ++j) {
-        sums[j] += factor * row[j];
-        of_block[j] += factor * row[j];
-        partials[j] += std::abs(truncates ? of_block[j] : sums[j]);
+    for (std::int64_t begin = 0; begin < k; begin += block) {
+      std::ranges::fill(sums, 0.0);
+      for (std::int64_t depth = begin; depth < std::min(k, begin + block); ++depth) {
+        const double factor = scale * a[i * k + depth];
+        const double* const row = b.data() + depth * columns;
+        for (std::int64_t j = 0; j < columns; ++j) {
+          sums[j] += factor * row[j];
+          partials[j] += std::abs(sums[j]);
+        }
       }
+      for (std::int64_t j = 0; j < columns; ++j) whole[j] += sums[j];
     }
     for (std::int64_t j = 0; j < columns; ++j) {
-      totals[j] += sums[j];
+      totals[j] += whole[j];
       partials[j] += std::abs(totals[j]);
-      magnitudes[j] += std::abs(sums[j]);
+      magnitudes[j] += std::abs(whole[j]);
     }
   }
 }
@@ -202,14 +206,18 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
 void multiply_into(Product& product, const Problem& problem, const double* a, const std::vector<Values>& of_rank,
                    std::int64_t rows, std::int64_t k, std::int64_t columns) {
   const double scale = problem.dtype == Dtype::e4m3 ? of_rank[2][0] * of_rank[3][0] : 1;
-  const bool transposes = problem.layout_b == iris::Layout::nk;
-  const Values& b = of_rank[1];
-  multiply_row_major(product, problem.dtype, a, transposes ? transposed(b, columns, k) : b, scale, rows, k, columns,
-                     truncates(problem));
+  const auto multiply = [&](const Values& b) {
+    multiply_row_major(product, problem.dtype, a, b, scale, rows, k, columns, truncated_block(problem).value_or(k));
+  };
+  if (problem.layout_b == iris::Layout::nk) {
+    multiply(transposed(of_rank[1], columns, k));
+  } else {
+    multiply(of_rank[1]);
+  }
 }
 
 double product_error(const Product& product, std::size_t element, const Problem& problem) {
-  if (truncates(problem)) return std::ldexp(product.partials[element], -13);
+  if (truncated_block(problem)) return std::ldexp(product.partials[element], -13);
   const double scaling = problem.dtype == Dtype::e4m3 ? 2 * epsilon(Dtype::f32) * std::abs(product.sums[element]) : 0;
   return scaling + 2 * epsilon(problem.accumulate) * product.partials[element];
 }

@@ -140,6 +140,14 @@ struct Operation::State {
   void perform(const Launch& launch, int number, const CopyStep& step) const;
   void perform(const Launch& launch, int number, const SignalStep& step) const;
   void perform(const Launch& launch, int number, const WaitStep& step) const;
+  /// Bytes from here to where `to` lies on `peer`.
+  struct Sent {
+    char* to;
+    const char* from;
+    std::int64_t bytes;
+    int peer;
+  };
+  void send(const Launch& launch, int number, const Sent& sent) const;
   int peer_at(int offset) const { return (context.rank + offset) % manifest.problem.world; }
   std::int64_t number_of(BlockIndex block, int peer) const;
   char* flag(const FlagIndex& index, int peer) const;
@@ -328,8 +336,12 @@ void Operation::State::perform(const Launch& launch, int number, const CopyStep&
   const auto offset = [&](BlockIndex block) { return (number_of(block, peer) * rows + first) * row_bytes; };
   const char* from = static_cast<const char*>(buffer(launch, step.from)) + offset(step.from_block);
   char* to = static_cast<char*>(buffer(launch, step.to)) + offset(step.to_block);
-  if (peer != context.rank) to = context.on_rank(to, peer);
-  context.device.enqueue_copy(to, from, static_cast<std::size_t>(count * row_bytes), stream(launch, number));
+  send(launch, number, {to, from, count * row_bytes, peer});
+}
+
+void Operation::State::send(const Launch& launch, int number, const Sent& sent) const {
+  char* const to = sent.peer == context.rank ? sent.to : context.on_rank(sent.to, sent.peer);
+  context.device.enqueue_copy(to, sent.from, static_cast<std::size_t>(sent.bytes), stream(launch, number));
 }
 
 std::int64_t Operation::State::number_of(BlockIndex block, int peer) const {
@@ -342,9 +354,7 @@ char* Operation::State::flag(const FlagIndex& index, int peer) const {
 
 void Operation::State::perform(const Launch& launch, int number, const SignalStep& step) const {
   const int peer = peer_at(step.peer_offset);
-  char* to = flag(step.to, peer);
-  if (peer != context.rank) to = context.on_rank(to, peer);
-  context.device.enqueue_copy(to, flag(step.from, peer), sizeof(device::u64), stream(launch, number));
+  send(launch, number, {flag(step.to, peer), flag(step.from, peer), sizeof(device::u64), peer});
 }
 
 void Operation::State::perform(const Launch& launch, int number, const WaitStep& step) const {

@@ -13,20 +13,20 @@ namespace iris {
 namespace {
 
 /// A float format of 16 bits or fewer: how many bits of the fraction are stored, and the exponents that it has.
-struct HalfFormat {
+struct SmallFormat {
   int fraction_bits;
   int min_exponent;  ///< of the smallest normal number
   int max_exponent;  ///< of the largest finite number
-  int bias() const { return max_exponent; }
+  int bias() const { return 1 - min_exponent; }
   std::uint16_t infinity() const { return static_cast<std::uint16_t>((2 * bias() + 1) << fraction_bits); }
 };
 
-constexpr HalfFormat f16_format{.fraction_bits = 10, .min_exponent = -14, .max_exponent = 15};
-constexpr HalfFormat bf16_format{.fraction_bits = 7, .min_exponent = -126, .max_exponent = 127};
+constexpr SmallFormat f16_format{.fraction_bits = 10, .min_exponent = -14, .max_exponent = 15};
+constexpr SmallFormat bf16_format{.fraction_bits = 7, .min_exponent = -126, .max_exponent = 127};
 
 /// Rounds to nearest even by way of exact float64 arithmetic: scaled so that one unit is the format's last place, the
 /// value is rounded by nearbyint (whose mode is the default one), and the integer that results is the pattern.
-std::uint16_t encode(double value, const HalfFormat& format) {
+std::uint16_t encode(double value, const SmallFormat& format) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::fabs(value);
   if (std::isnan(value)) {
@@ -43,22 +43,27 @@ std::uint16_t encode(double value, const HalfFormat& format) {
   return static_cast<std::uint16_t>(sign | ((biased << format.fraction_bits) + places));
 }
 
-double decode(std::uint16_t bits, const HalfFormat& format) {
-  const int fraction_mask = (1 << format.fraction_bits) - 1;
-  const int fraction = bits & fraction_mask;
-  const int biased = (bits & 0x7fff) >> format.fraction_bits;
+/// Of a pattern without its sign, of a number.
+double decode_magnitude(int bits, const SmallFormat& format) {
+  const int hidden = 1 << format.fraction_bits;
+  const int fraction = bits & (hidden - 1);
+  const int biased = bits >> format.fraction_bits;
+  if (biased == 0) return std::ldexp(fraction, format.min_exponent - format.fraction_bits);
+  return std::ldexp(hidden + fraction, biased - format.bias() - format.fraction_bits);
+}
+
+double decode(std::uint16_t bits, const SmallFormat& format) {
+  const int magnitude = bits & 0x7fff;
   const double sign = (bits & 0x8000) != 0 ? -1.0 : 1.0;
-  if (biased == 2 * format.bias() + 1) {
-    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
-  }
-  if (biased == 0) return sign * std::ldexp(fraction, format.min_exponent - format.fraction_bits);
-  return sign * std::ldexp(fraction + fraction_mask + 1, biased - format.bias() - format.fraction_bits);
+  if (magnitude > format.infinity()) return std::numeric_limits<double>::quiet_NaN();
+  if (magnitude == format.infinity()) return sign * std::numeric_limits<double>::infinity();
+  return sign * decode_magnitude(magnitude, format);
 }
 
 /// E4M3, whose largest exponent has numbers, too, and one NaN. What is larger than 448 becomes that, as conversions on
 /// GPUs saturate.
 constexpr int e4m3_nan = 0x7f;
-constexpr HalfFormat e4m3_format{.fraction_bits = 3, .min_exponent = -6, .max_exponent = 8};
+constexpr SmallFormat e4m3_format{.fraction_bits = 3, .min_exponent = -6, .max_exponent = 8};
 
 std::uint8_t encode_e4m3(double value) {
   constexpr double largest = 448;
@@ -70,9 +75,7 @@ std::uint8_t encode_e4m3(double value) {
 double decode_e4m3(std::uint8_t bits) {
   const int magnitude = bits & 0x7f;
   if (magnitude == e4m3_nan) return std::numeric_limits<double>::quiet_NaN();
-  const int fraction = magnitude & 7;
-  const int exponent = magnitude >> 3;
-  const double value = exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+  const double value = decode_magnitude(magnitude, e4m3_format);
   return (bits & 0x80) != 0 ? -value : value;
 }
 

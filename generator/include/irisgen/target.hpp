@@ -25,6 +25,8 @@ struct Target {
   int threads;              ///< of a block that moves data: enough to hide the latency of memory
   int data_blocks;          ///< of such threads, that keep the links busy
   int f64_blocks_per_unit;  ///< of the matmul's main loop with sums in f64; 2 of other sums
+  int most_in_access;       ///< elements of a thread's access; hiprtc 5 keeps no more than 8 in registers
+  bool matrix_e4m3;         ///< matrix units take OCP floats of 8 bits; those of CDNA 3 have another bias
 
   double link_gbs;       ///< that one GPU can push to all its peers together
   double neighbour_gbs;  ///< that it can push to one of them

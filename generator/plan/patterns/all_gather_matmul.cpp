@@ -9,11 +9,7 @@ namespace irisgen {
 namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
-  const std::int64_t world = problem.world;
-  return with_scales(problem,
-                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m", 1, world}, {"k"}}},
-                      argument_b(problem, {"n"}),
-                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
+  return product_arguments(problem, {{"m", 1, problem.world}, {"k"}}, {"n"}, {{"m"}, {"n"}});
 }
 
 double shard_bytes(const Problem& problem) {
@@ -136,22 +132,24 @@ Draft plan_producer_consumer(const Request& request) {
   return draft;
 }
 
+/// Of a kernel that multiplies meanwhile.
+Work gathering(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
+  return {.link_bytes = (problem.world - 1) * shard_bytes(problem),
+          .memory_bytes = 2 * problem.world * shard_bytes(problem),
+          .multiply_us = multiply_us(problem, target, kernel, products),
+          .signals = 1};
+}
+
 std::vector<Work> cost_of_producer_consumer(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& product = draft.kernels[1];
-  return {{.signals = 1},
-          {.link_bytes = (problem.world - 1) * shard_bytes(problem),
-           .memory_bytes = 2 * problem.world * shard_bytes(problem),
-           .multiply_us = multiply_us(problem, target, product, copied_products(problem, product.number("portions"))),
-           .signals = 1,
-           .by_copy_engine = true}};
+  Work work = gathering(problem, target, product, copied_products(problem, product.number("portions")));
+  work.by_copy_engine = true;
+  return {{.signals = 1}, work};
 }
 
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
-  return {{.link_bytes = (problem.world - 1) * shard_bytes(problem),
-           .memory_bytes = 2 * problem.world * shard_bytes(problem),
-           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
-           .signals = 1}};
+  return {gathering(problem, target, kernel, products(problem, has_roles(kernel)))};
 }
 
 Draft plan_bulk_synchronous(const Request& request) {

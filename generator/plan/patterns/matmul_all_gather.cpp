@@ -18,10 +18,7 @@ std::vector<Dimension> part_of_rank(const Problem& problem) {
 
 std::vector<Argument> arguments(const Problem& problem) {
   const std::vector<Dimension> part = part_of_rank(problem);
-  return with_scales(problem,
-                     {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {part[0], {"k"}}},
-                      argument_b(problem, part[1]),
-                      {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}});
+  return product_arguments(problem, {part[0], {"k"}}, part[1], {{"m"}, {"n"}});
 }
 
 void check(const KernelSpec& spec, const Problem& problem, Report& report) {

@@ -6,12 +6,7 @@ namespace irisgen {
 namespace {
 
 std::vector<Argument> arguments(const Problem& problem) {
-  return with_scales(problem, {{.name = "a", .access = Access::read, .dtype = problem.dtype, .shape = {{"m"}, {"k"}}},
-                               argument_b(problem, {"n"}),
-                               {.name = "output",
-                                .access = Access::write,
-                                .dtype = problem.result,
-                                .shape = {{"m", 1, problem.world}, {"n"}}}});
+  return product_arguments(problem, {{"m"}, {"k"}}, {"n"}, {{"m", 1, problem.world}, {"n"}});
 }
 
 /// Of a rank's rows of one product.
