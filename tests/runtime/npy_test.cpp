@@ -91,6 +91,13 @@ TEST(Npy, WritesWhatItReads) {
   }
 }
 
+TEST(Npy, HoldsInF4WhatNumpyHasNot) {
+  for (const Dtype dtype : {Dtype::bf16, Dtype::e4m3}) {
+    const NpyArray array{.dtype = dtype, .shape = {3}, .bytes = to_bytes(irisgen::Values{1, -2, 104}, dtype)};
+    EXPECT_EQ(format_npy(array), file_of(header_of("<f4", "(3,)"), bytes_of_floats({1, -2, 104})));
+  }
+}
+
 TEST(Npy, AlignsItsDataAsNumpyDoes) {
   const NpyArray array{.dtype = Dtype::f32, .shape = {1}, .bytes = to_bytes(std::vector{1.0}, Dtype::f32)};
   EXPECT_EQ(format_npy(array).size() % 64, 4u);
