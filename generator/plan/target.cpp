@@ -10,8 +10,9 @@ namespace {
 // - sm_90a: H200s on one NVLink 4 switch, our own readings: every GPU pushing to all others with plain 16-byte stores,
 //   the copy engine in permutations, a device-to-device copy (NVIDIA's H200 data sheet: 4800 GB/s). Launch and signal
 //   are fitted to collectives of 4 KiB on four of them: 5.6 µs with one signal, 7.0 to 7.7 with two, 15.4 with six; the
-//   copy engine's to all-gathers on two: 19 µs at 256 KiB, 113 µs at 64 MiB. The main loop ran at 18 to 20 TFLOP/s;
-//   matrix units at 857 in products short of a turn's work, at 660 to 780 where the chip's power is the limit.
+//   copy engine's to all-gathers: on two 19 µs at 256 KiB and 113 µs at 64 MiB, on four 32 µs at 1 KiB. The main loop
+//   ran at 18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the chip's
+//   power is the limit.
 // - gfx942: AMD Instinct MI300X data sheet: 7 Infinity Fabric links of 64 GB/s each way, 5.3 TB/s, 304 CUs, 163.4
 //   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix.
 // - gfx950: AMD Instinct MI355X data sheet: 7 links of 76.8 GB/s each way, 8 TB/s, 256 CUs, 157.3 TFLOP/s FP32 vector,
@@ -43,7 +44,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .neighbour_gbs = 336,
      .memory_gbs = 4300,
      .copy_engine_gbs = 365,
-     .copy_us = 4,
+     .copy_us = 5.5,
      .signal_us = 1.8,
      .launch_us = 3.8,
      .main_loop_tflops = 20,
@@ -151,7 +152,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .neighbour_gbs = 336,
      .memory_gbs = 4300,
      .copy_engine_gbs = 365,
-     .copy_us = 4,
+     .copy_us = 5.5,
      .signal_us = 1.8,
      .launch_us = 3.8,
      .main_loop_tflops = 20,

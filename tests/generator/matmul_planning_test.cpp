@@ -339,6 +339,19 @@ TEST(MainLoop, PredictsThatRowsGoFirstWhereTheyCannotGoBeside) {
   EXPECT_GT(predicted("fused_sequential"), predicted("bulk_synchronous") - 50);
 }
 
+/// What was the fastest variant where all were measured, on four H200s on 2026-11-22.
+TEST(MainLoop, ChoosesTheVariantThatWasFastest) {
+  const auto chosen = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "world: 4, dtype: bf16, shape: {" + shape + "}", "sm_90a").variant;
+  };
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 1024, n: 8192, k: 1024"), "fused_sequential");
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 16384, n: 8192, k: 1024"), "fused_sequential");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 1280, k: 8192"), "bulk_synchronous");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 7168, k: 8192"), "workgroup_specialized");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 8192, n: 1280, k: 8192"), "producer_consumer");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 16384, n: 7168, k: 8192"), "producer_consumer");
+}
+
 /// Rows that do not exist take no place, in groups of eight.
 TEST(MainLoop, HoldsTheRowsThatThereAre) {
   const auto kernel = [](const std::string& m) {

@@ -54,10 +54,11 @@ Draft plan_fused_sequential(const Request& request) {
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
   const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
+  const double to_peers = results * (problem.world - 1) / problem.world;
   return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = 3 * results,
            .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
-           .summing_us = has_roles(kernel) ? summing_us(kernel, results) : 0,
+           .summing_us = has_roles(kernel) ? summing_us(kernel, results + to_peers) : 0,
            .signals = 2}};
 }
 
