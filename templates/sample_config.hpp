@@ -21,7 +21,7 @@ struct Config {
   static constexpr i32 blocks = 8;
   static constexpr i32 comm_blocks = 2;
   static constexpr i32 threads = 64;
-  static constexpr i32 vector = 4;
+  static constexpr i32 vector = 2;
   static constexpr i32 unroll = 2;
   static constexpr i32 portions = 2;
   static constexpr i32 chunk = 1024;

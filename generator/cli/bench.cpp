@@ -32,7 +32,7 @@ struct BenchCommand {
 };
 
 constexpr const char* footer =
-    R"(A time is the median over batches of launches that follow one another on the device, of the slowest rank. Sizes and
+    R"(A time is the median over batches, graphs of launches that follow one another, of the slowest rank. Sizes and
 bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
 time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
 the two. Nothing is verified: that is what `irisgen run` does.

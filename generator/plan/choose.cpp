@@ -163,8 +163,8 @@ class Joiner {
 
   void add_kernels(const Candidate& candidate) {
     const Draft& draft = candidate.draft;
-    if (!draft.intermediates.empty()) throw std::logic_error("candidates with intermediates cannot be joined");
     Draft& joined = chosen_.draft;
+    joined.intermediates.insert(joined.intermediates.end(), draft.intermediates.begin(), draft.intermediates.end());
     joined.in_place = draft.in_place && (added_.empty() || joined.in_place);
     if (added_.empty()) joined.arguments = draft.arguments;
     added_.push_back({&candidate, static_cast<int>(joined.kernels.size())});

@@ -69,21 +69,26 @@ void Composition::add(const PartRequest& part) {
   const Request request{request_.spec, problem, request_.target, config, {}};
   auto [variant, draft] = choose_part(request);
 
-  for (const Argument& argument : draft.arguments) require(mapped(part.buffers, argument.name), argument);
+  auto buffers = part.buffers;
+  for (const iris::Intermediate& own : draft.intermediates) {
+    buffers.emplace_back(own.name, part.name + "_" + own.name);
+    add_intermediate(buffers.back().second, own.dtype, translate(own.shape, part.extents));
+  }
+  for (const Argument& argument : draft.arguments) require(mapped(buffers, argument.name), argument);
   const int kernels_before = static_cast<int>(draft_.kernels.size());
   for (iris::Step step : draft.steps) {
     move_kernels(step, kernels_before);
     if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
-      for (std::string& buffer : launch->buffers) buffer = mapped(part.buffers, buffer);
+      for (std::string& buffer : launch->buffers) buffer = mapped(buffers, buffer);
       launch->extents = translate(std::move(launch->extents), part.extents);
       for (iris::MatrixMap& map : launch->maps) {
-        map.buffer = mapped(part.buffers, map.buffer);
+        map.buffer = mapped(buffers, map.buffer);
         map.rows = translate(map.rows, part.extents);
         map.columns = translate(map.columns, part.extents);
       }
     } else if (auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
-      copy->from = mapped(part.buffers, copy->from);
-      copy->to = mapped(part.buffers, copy->to);
+      copy->from = mapped(buffers, copy->from);
+      copy->to = mapped(buffers, copy->to);
       copy->shape = translate(std::move(copy->shape), part.extents);
     }
     draft_.steps.push_back(std::move(step));

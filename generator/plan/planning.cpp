@@ -73,13 +73,14 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
     const double link_gbs = work.by_copy_engine  ? target.copy_engine_gbs
                             : work.over_one_link ? target.neighbour_gbs
                                                  : target.link_gbs;
-    const double link_us = (work.link_bytes + work.fill_bytes) / link_gbs / 1e3;  // GB/s are bytes per nanosecond
+    const double link_us =
+        (work.link_bytes + work.fill_bytes) / (link_gbs * work.of_links) / 1e3;  // GB/s are bytes per nanosecond
     const double memory_us = work.memory_bytes / target.memory_gbs / 1e3;
     const double arrived_us = work.arrived_bytes / target.memory_gbs / 1e3;
     const double floor_us = std::max({link_us, memory_us, work.multiply_us, work.summing_us}) + arrived_us;
     prediction.floor_us += floor_us;
     prediction.time_us += (work.by_copy_engine ? target.copy_us : target.launch_us) +
-                          (world > 1 ? work.signals * target.signal_us : 0) + floor_us;
+                          (world > 1 ? work.signals * target.signal_us + work.lines * target.line_us : 0) + floor_us;
   }
   prediction.link_bytes = static_cast<std::int64_t>(link_bytes);
   prediction.basis = std::string(target.name) + (target.measured ? ": rates measured" : ": rates from data sheets");
@@ -142,16 +143,21 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types) {
   if (problem.op) kernel.constants.push_back({"Operation", *problem.op, "", ""});
 }
 
-int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run) {
+namespace {
+
+constexpr std::int64_t line_bytes = 8;  // of elements
+
+int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t bytes, Dtype widest,
+                     std::optional<std::int64_t> run) {
   const std::int64_t run_length = run.value_or(0);  // every vector divides 0
-  const int most = static_cast<int>(access_bytes / iris::bytes_of(widest));
+  const int most = static_cast<int>(bytes / iris::bytes_of(widest));
   int fitting = most;
   while (run_length % fitting != 0) fitting /= 2;
   const auto wanted = request.wanted("vector");
   if (wanted && *wanted > most) {
     refuse(request, "vector",
-           "a vector of " + std::to_string(*wanted) + " " + std::string(to_string(widest)) +
-               " is more than 16 bytes; write " + std::to_string(most) + " at most");
+           "a vector of " + std::to_string(*wanted) + " " + std::string(to_string(widest)) + " is more than " +
+               std::to_string(bytes) + " bytes; write " + std::to_string(most) + " at most");
   }
   if (wanted && *wanted > fitting) {
     refuse(request, "vector",
@@ -167,6 +173,20 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
     reason += ": hiprtc 5 cannot keep more elements of an access in registers";
   }
   return static_cast<int>(decide(request, kernel, "vector", chosen, "elements in one access", std::move(reason)));
+}
+
+}  // namespace
+
+int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run) {
+  return choose_vector_of(request, kernel, access_bytes, widest, run);
+}
+
+int elements_of_line(const Problem& problem) {
+  return static_cast<int>(line_bytes / iris::bytes_of(problem.dtype));
+}
+
+int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> run) {
+  return choose_vector_of(request, kernel, line_bytes, request.problem.dtype, run);
 }
 
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
@@ -220,6 +240,41 @@ void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::
                                : std::to_string(unroll * arrays) + " loads of a thread in flight together");
 }
 
+namespace {
+
+/// Elements that a block passes on at a time: on a GPU 64 KiB of f32 for each signal.
+constexpr std::int64_t gpu_chunk = 16384;
+constexpr std::int64_t host_chunk = 1024;
+
+/// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
+std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int vector) {
+  constexpr std::int64_t most_steps = std::int64_t{1} << 24;
+  constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // that the language allows on all ranks together
+  const std::int64_t elements =
+      static_count(request.problem, {{"m"}, {"n"}}).value_or(most_elements / request.problem.world);
+  const std::int64_t chunk = elements / kernel.number("blocks") / most_steps + 1;
+  return (chunk + vector - 1) / vector * vector;
+}
+
+}  // namespace
+
+void choose_chunk(const Request& request, KernelPlan& kernel, int vector) {
+  const std::int64_t least = least_chunk(request, kernel, vector);
+  const std::int64_t chunk = decide(
+      request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : gpu_chunk),
+      "elements that a block passes on at a time", "long enough to hide a signal, short enough to fill the ring soon");
+  if (chunk < vector || chunk % vector != 0) {
+    refuse(
+        request, "chunk",
+        "a chunk of " + std::to_string(chunk) + " elements; write a multiple of the vector, " + std::to_string(vector));
+  }
+  if (chunk < least) {
+    refuse(request, "chunk",
+           "a chunk of " + std::to_string(chunk) + " elements may take more than 2^24 steps; write " +
+               std::to_string(least) + " or more");
+  }
+}
+
 void add_flags(KernelPlan& kernel, std::int64_t own) {
   kernel.flags = kernel.number("blocks") * kernel.number("world") + own;
 }
@@ -246,6 +301,13 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
   }
   const std::int64_t padding = bytes * slots * alignment + heap_alignment;
   return {.terms = {{2 * round_up(padding, heap_alignment), {}}, {divide_up(scale, divisor), std::move(dynamic)}}};
+}
+
+iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape) {
+  const int of_line = elements_of_line(problem);
+  const int slots = 2 * problem.world;  // each element travels beside as many bytes of marks
+  if (static_count(problem, shape) == 0) return workspace_of(problem, slots * of_line, {}, problem.dtype, of_line);
+  return workspace_of(problem, slots, shape, problem.dtype, of_line);
 }
 
 std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {

@@ -62,6 +62,7 @@ struct Part {
 /// What one kernel or copy does on the busiest rank.
 struct Work {
   double link_bytes = 0;       ///< sent over the links
+  double of_links = 1;         ///< the share of their rate that it reaches
   bool over_one_link = false;  ///< to one neighbour, rather than to all peers
   double fill_bytes = 0;       ///< that others send, one after another, before a pipeline is full
   double memory_bytes = 0;     ///< read from and written to the rank's own memory meanwhile
@@ -69,6 +70,7 @@ struct Work {
   double multiply_us = 0;      ///< see matmul_planning.hpp
   double summing_us = 0;       ///< that blocks which do not multiply take to sum at the same time
   int signals = 0;             ///< one after another; a world of one rank sends none
+  int lines = 0;               ///< one after another, that carry their own flags
   bool by_copy_engine = false;
 };
 
@@ -106,6 +108,13 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types);
 /// writes), fewer where runs of `run` elements must begin on an access boundary.
 int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run = {});
 
+/// Elements that travel in one line, of 8 bytes (device/lines.hpp),
+int elements_of_line(const Problem& problem);
+/// choose_vector() for the accesses to what lines hold,
+int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> run = {});
+/// and the workspace in which messages of product(shape) elements arrive from all ranks.
+iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape);
+
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
 /// accesses of `vector`.
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
@@ -120,6 +129,9 @@ void bound_grid(const Request& request, KernelPlan& kernel);
 /// `unroll`: accesses in flight for one thread (`unit` says of what), of which each keeps `arrays` registers' worth of
 /// packs.
 void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit = "accesses in flight");
+
+/// `chunk`, a multiple of `vector`: elements that a block passes on at a time.
+void choose_chunk(const Request& request, KernelPlan& kernel, int vector);
 
 /// Flags of the kernel's barriers and `own` more, as device/signal.hpp counts them.
 void add_flags(KernelPlan& kernel, std::int64_t own = 0);

@@ -38,6 +38,12 @@ void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipEventSynchronize, "hipEventSynchronize");
   library.resolve(call.hipEventElapsedTime, "hipEventElapsedTime");
   library.resolve(call.hipEventDestroy, "hipEventDestroy");
+  library.resolve(call.hipStreamBeginCapture, "hipStreamBeginCapture");
+  library.resolve(call.hipStreamEndCapture, "hipStreamEndCapture");
+  library.resolve(call.hipGraphInstantiate, "hipGraphInstantiate");
+  library.resolve(call.hipGraphLaunch, "hipGraphLaunch");
+  library.resolve(call.hipGraphExecDestroy, "hipGraphExecDestroy");
+  library.resolve(call.hipGraphDestroy, "hipGraphDestroy");
   library.resolve(call.hipModuleLoadData, "hipModuleLoadData");
   library.resolve(call.hipModuleUnload, "hipModuleUnload");
   library.resolve(call.hipModuleGetFunction, "hipModuleGetFunction");

@@ -36,11 +36,17 @@ inline constexpr unsigned host_malloc_portable = 0x1;
 inline constexpr unsigned host_malloc_mapped = 0x2;
 inline constexpr unsigned host_malloc_coherent = 0x40000000;
 
-/// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t: pointers to what only the library knows.
+/// hipStreamCaptureMode
+using CaptureMode = int;
+inline constexpr CaptureMode capture_thread_local = 1;
+
+/// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t, hipGraph_t and hipGraphExec_t: pointers to what only the
+/// library knows.
 using StreamHandle = void*;
 using EventHandle = void*;
 using ModuleHandle = void*;
 using FunctionHandle = void*;
+using GraphHandle = void*;
 
 /// Members are named as HIP names its functions. All are set in a table that load_hip() or load_cuda() returned.
 struct Functions {
@@ -69,6 +75,14 @@ struct Functions {
   Error (*hipEventSynchronize)(EventHandle event);
   Error (*hipEventElapsedTime)(float* milliseconds, EventHandle start, EventHandle stop);
   Error (*hipEventDestroy)(EventHandle event);
+
+  Error (*hipStreamBeginCapture)(StreamHandle stream, CaptureMode mode);
+  Error (*hipStreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  Error (*hipGraphInstantiate)(GraphHandle* executable, GraphHandle graph, void** failed_node, char* log,
+                               std::size_t log_bytes);
+  Error (*hipGraphLaunch)(GraphHandle executable, StreamHandle stream);
+  Error (*hipGraphExecDestroy)(GraphHandle executable);
+  Error (*hipGraphDestroy)(GraphHandle graph);
 
   Error (*hipModuleLoadData)(ModuleHandle* module, const void* image);
   Error (*hipModuleUnload)(ModuleHandle module);

@@ -117,6 +117,11 @@ Error encode_tensor_map(void* map, const void* data, unsigned element_bytes, con
                                          cuda::tensor_map_swizzle_128b, cuda::tensor_map_l2_promotion_256b, 0);
 }
 
+Error graph_instantiate(GraphHandle* executable, GraphHandle graph, void** /*failed_node*/, char* /*log*/,
+                        std::size_t /*log_bytes*/) {
+  return driver().cuGraphInstantiateWithFlags(executable, graph, 0);
+}
+
 const char* error_name(Error error) {
   const char* name = nullptr;
   return driver().cuGetErrorName(error, &name) == success && name ? name : "unknown error";
@@ -152,6 +157,12 @@ Functions adapted(const cuda::Driver& driver) {
       .hipEventSynchronize = driver.cuEventSynchronize,
       .hipEventElapsedTime = driver.cuEventElapsedTime,
       .hipEventDestroy = driver.cuEventDestroy_v2,
+      .hipStreamBeginCapture = driver.cuStreamBeginCapture_v2,
+      .hipStreamEndCapture = driver.cuStreamEndCapture,
+      .hipGraphInstantiate = graph_instantiate,
+      .hipGraphLaunch = driver.cuGraphLaunch,
+      .hipGraphExecDestroy = driver.cuGraphExecDestroy,
+      .hipGraphDestroy = driver.cuGraphDestroy,
       .hipModuleLoadData = driver.cuModuleLoadData,
       .hipModuleUnload = driver.cuModuleUnload,
       .hipModuleGetFunction = module_get_function,
@@ -188,6 +199,12 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuEventSynchronize, "cuEventSynchronize");
   library.resolve(driver.cuEventElapsedTime, "cuEventElapsedTime");
   library.resolve(driver.cuEventDestroy_v2, "cuEventDestroy_v2");
+  library.resolve(driver.cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2");
+  library.resolve(driver.cuStreamEndCapture, "cuStreamEndCapture");
+  library.resolve(driver.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
+  library.resolve(driver.cuGraphLaunch, "cuGraphLaunch");
+  library.resolve(driver.cuGraphExecDestroy, "cuGraphExecDestroy");
+  library.resolve(driver.cuGraphDestroy, "cuGraphDestroy");
   library.resolve(driver.cuModuleLoadData, "cuModuleLoadData");
   library.resolve(driver.cuModuleUnload, "cuModuleUnload");
   library.resolve(driver.cuModuleGetFunction, "cuModuleGetFunction");

@@ -23,8 +23,9 @@ inline constexpr int tensor_map_uint16 = 1;
 inline constexpr int tensor_map_swizzle_128b = 3;
 inline constexpr int tensor_map_l2_promotion_256b = 3;
 
-/// A CUdevice is the device's ordinal. CUcontext, CUstream, CUevent, CUmodule, CUfunction are all `void*` here. Members
-/// are named as the driver names its functions; cuda_adapter.cpp gives the versioned symbols that it resolves.
+/// A CUdevice is the device's ordinal. CUcontext, CUstream, CUevent, CUmodule, CUfunction, CUgraph, CUgraphExec are all
+/// `void*` here. Members are named as the driver names its functions; cuda_adapter.cpp gives the versioned symbols that
+/// it resolves.
 struct Driver {
   Result (*cuInit)(unsigned flags);
   Result (*cuDriverGetVersion)(int* version);
@@ -53,6 +54,13 @@ struct Driver {
   Result (*cuEventSynchronize)(void* event);
   Result (*cuEventElapsedTime)(float* milliseconds, void* start, void* stop);
   Result (*cuEventDestroy_v2)(void* event);
+
+  Result (*cuStreamBeginCapture_v2)(void* stream, int mode);
+  Result (*cuStreamEndCapture)(void* stream, void** graph);
+  Result (*cuGraphInstantiateWithFlags)(void** executable, void* graph, unsigned long long flags);
+  Result (*cuGraphLaunch)(void* executable, void* stream);
+  Result (*cuGraphExecDestroy)(void* executable);
+  Result (*cuGraphDestroy)(void* graph);
 
   Result (*cuModuleLoadData)(void** module, const void* image);
   Result (*cuModuleUnload)(void* module);

@@ -237,4 +237,27 @@ double HipDevice::milliseconds(Event start, Event stop) {
   return static_cast<double>(elapsed);
 }
 
+// Other ranks' threads may go on with what a capture forbids to its own.
+void HipDevice::begin_capture(Stream stream) {
+  caller_.check(call().hipStreamBeginCapture(or_default(stream), capture_thread_local), "hipStreamBeginCapture");
+}
+
+Graph HipDevice::end_capture(Stream stream) {
+  GraphHandle graph = nullptr;
+  caller_.check(call().hipStreamEndCapture(or_default(stream), &graph), "hipStreamEndCapture");
+  GraphHandle executable = nullptr;
+  const Error error = call().hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
+  call().hipGraphDestroy(graph);
+  caller_.check(error, "hipGraphInstantiate");
+  return executable;
+}
+
+void HipDevice::launch_graph(Graph graph, Stream stream) {
+  caller_.check(call().hipGraphLaunch(graph, or_default(stream)), "hipGraphLaunch");
+}
+
+void HipDevice::destroy_graph(Graph graph) noexcept {
+  if (call().hipSetDevice(caller_.device) == success) call().hipGraphExecDestroy(graph);
+}
+
 }  // namespace iris::hip

@@ -62,6 +62,11 @@ class HipDevice final : public Device {
   void wait(Event event, Stream stream) override;
   double milliseconds(Event start, Event stop) override;
 
+  void begin_capture(Stream stream) override;
+  Graph end_capture(Stream stream) override;
+  void launch_graph(Graph graph, Stream stream) override;
+  void destroy_graph(Graph graph) noexcept override;
+
  private:
   device::TensorMap encode(const MatrixLayout& layout);
 

@@ -189,11 +189,11 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
     layout.kernels.push_back({.flags = place(product(kernel.flags, sizeof(device::u64)).value_or(max_bytes)),
                               .launches = place(kernel.blocks * std::int64_t{sizeof(device::u64)})});
   }
-  layout.counted_bytes = end;
   for (std::size_t kernel = 0; kernel < manifest.kernels.size(); ++kernel) {
     layout.kernels[kernel].workspace_bytes = workspace_bytes(manifest, kernel, capacity);
     layout.kernels[kernel].workspace = place(layout.kernels[kernel].workspace_bytes);
   }
+  layout.cleared_bytes = end;
   for (const Intermediate& buffer : manifest.intermediates) {
     std::int64_t bytes = bytes_of(buffer.dtype);
     for (const Dimension& dimension : buffer.shape) bytes *= length_of(dimension, capacity);

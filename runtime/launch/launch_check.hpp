@@ -30,7 +30,7 @@ struct KernelLayout {
 };
 struct OperationLayout {
   std::vector<KernelLayout> kernels;
-  std::int64_t counted_bytes = 0;  ///< from 0: flags and counts of all kernels, zero at first
+  std::int64_t cleared_bytes = 0;  ///< from 0: flags, counts and workspaces of all kernels, zero at first
   std::vector<std::int64_t> intermediates;
   std::int64_t total_bytes = 0;
 };

@@ -201,7 +201,7 @@ void Operation::State::place_on_heap() {
   for (std::size_t i = 0; i < manifest.intermediates.size(); ++i) {
     intermediates[manifest.intermediates[i].name] = memory.get() + layout.intermediates[i];
   }
-  context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.counted_bytes));
+  context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.cleared_bytes));
   context.device.synchronize();
   agreement = std::static_pointer_cast<Agreement>(context.bootstrap.share(
       context.rank, {.call = call, .state = {}}, waits(manifest) ? std::make_shared<Agreement>() : nullptr));

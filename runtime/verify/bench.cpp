@@ -136,17 +136,47 @@ class TimeStamp {
   Event event_;
 };
 
-/// Milliseconds of `launches` launches, as this rank's device counts them. The launch before the first event makes
-/// ranks that work together start together: a collective ends when all have taken part.
-double time_batch(Context& context, Operation& operation, const Buffers& buffers, int launches) {
-  context.barrier();
-  operation.launch(buffers.pointers());
-  const TimeStamp start(context.device());
-  for (int launch = 0; launch < launches; ++launch) operation.launch(buffers.pointers());
-  const TimeStamp stop(context.device());
-  context.synchronize();
-  return stop.milliseconds_since(start);
-}
+/// Launches that follow one another, as a batch of them is: one graph, so that the host's part in a launch is not
+/// measured. Ranks that share a GPU launch each time anew: a copy of theirs waits on the host for what stands before
+/// it.
+class Batch {
+ public:
+  Batch(Context& context, Operation& operation, const Buffers& buffers, int launches, bool as_graph)
+      : context_(context), operation_(operation), buffers_(buffers), launches_(launches) {
+    if (!as_graph) return;
+    context.device().begin_capture(nullptr);
+    launch_each();
+    graph_ = context.device().end_capture(nullptr);
+  }
+  ~Batch() {
+    if (graph_ != nullptr) context_.device().destroy_graph(graph_);
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  /// Microseconds of a launch, as this rank's device counts them. The launch before the first event makes ranks that
+  /// work together start together: a collective ends when all have taken part.
+  double time_us() const {
+    context_.barrier();
+    operation_.launch(buffers_.pointers());
+    const TimeStamp start(context_.device());
+    graph_ != nullptr ? context_.device().launch_graph(graph_, nullptr) : launch_each();
+    const TimeStamp stop(context_.device());
+    context_.synchronize();
+    return stop.milliseconds_since(start) * 1000 / launches_;
+  }
+
+ private:
+  void launch_each() const {
+    for (int launch = 0; launch < launches_; ++launch) operation_.launch(buffers_.pointers());
+  }
+
+  Context& context_;
+  Operation& operation_;
+  const Buffers& buffers_;
+  int launches_;
+  Graph graph_ = nullptr;
+};
 
 /// Microseconds per launch, [batch][rank]; every rank writes its own column.
 using Times = std::vector<std::vector<double>>;
@@ -160,42 +190,42 @@ int launches_of_batch(const std::vector<double>& warm_up_us, int most) {
 /// An operation on one rank, and how its batches go.
 class Measurement {
  public:
-  Measurement(Context& context, const Measured& measured, const BenchOptions& options, Times& times)
+  Measurement(Context& context, const Measured& measured, const BenchOptions& options, bool as_graph, Times& times)
       : context_(context),
         buffers_(context, measured, options.seed),
         operation_(context, measured.built),
+        as_graph_(as_graph),
         times_(times) {}
 
   /// The first row of the times is of the warm-up, from which every rank finds the same length of a batch.
   void warm_up(int most_launches) {
     constexpr int warm_up_launches = 5;
-    time_batch(context_, operation_, buffers_, 1);
-    time(0, warm_up_launches);
+    batch_.emplace(context_, operation_, buffers_, warm_up_launches, false);
+    batch_->time_us();
+    time_batch_number(0);
     context_.barrier();
-    launches_ = launches_of_batch(times_[0], most_launches);
+    batch_.emplace(context_, operation_, buffers_, launches_of_batch(times_[0], most_launches), as_graph_);
   }
-  void time_batch_number(std::size_t batch) { time(batch, launches_); }
+  void time_batch_number(std::size_t batch) {
+    times_[batch][static_cast<std::size_t>(context_.rank())] = batch_->time_us();
+  }
 
  private:
-  void time(std::size_t row, int launches) {
-    times_[row][static_cast<std::size_t>(context_.rank())] =
-        time_batch(context_, operation_, buffers_, launches) * 1000 / launches;
-  }
-
   Context& context_;
   Buffers buffers_;
   Operation operation_;
+  bool as_graph_;
   Times& times_;
-  int launches_ = 1;
+  std::optional<Batch> batch_;
 };
 
 /// The batches of a fused kernel and those of its product take turns, so that the chip is as warm for one as for the
 /// other.
-void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, Times& times,
+void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs, Times& times,
                      Times& product_times) {
-  Measurement kernel(context, pair.kernel, options, times);
+  Measurement kernel(context, pair.kernel, options, as_graphs, times);
   std::optional<Measurement> product;
-  if (pair.product) product.emplace(context, *pair.product, options, product_times);
+  if (pair.product) product.emplace(context, *pair.product, options, as_graphs, product_times);
   kernel.warm_up(options.launches);
   if (product) product->warm_up(options.launches);
   for (std::size_t batch = 1; batch < times.size(); ++batch) {
@@ -270,18 +300,19 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   World ranks({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed});
   BenchReport report;
   report.world = world;
+  std::vector<int> devices(static_cast<std::size_t>(world));
+  ranks.run([&](Context& context) {
+    devices[static_cast<std::size_t>(context.rank())] = context.device().index();
+    if (context.rank() == 0) report.device = context.device().description();
+  });
+  report.ranks_per_device = static_cast<int>(std::count(devices.begin(), devices.end(), devices.front()));
   for (const Pair& pair : all) {
     if (options.progress) options.progress(static_cast<int>(report.points.size()), static_cast<int>(all.size()));
     Times times(static_cast<std::size_t>(options.batches) + 1, std::vector<double>(static_cast<std::size_t>(world)));
     Times product_times = times;
-    std::vector<int> devices(static_cast<std::size_t>(world));
     ranks.run([&](Context& context) {
-      measure_on_rank(context, pair, options, times, product_times);
-      devices[static_cast<std::size_t>(context.rank())] = context.device().index();
-      if (context.rank() == 0) report.device = context.device().description();
+      measure_on_rank(context, pair, options, report.ranks_per_device == 1, times, product_times);
     });
-    const auto on_first = std::count(devices.begin(), devices.end(), devices.front());
-    report.ranks_per_device = static_cast<int>(on_first);
     report.points.push_back(make_point(pair, world, target, times, product_times));
   }
   return report;

@@ -7,14 +7,13 @@
 template <i32 vector>
 __device__ __forceinline__ void push(const Context& context, const Config::Element* input, Config::Element* output,
                                      i64 m, i64 n) {
-  for_each_pack<vector, 1>(grid_threads<Config>(), {0, m * n}, [&]<int width>(const PackIndex<width, 1>& index) {
-    const i64 row = index[0] / n;
-    const i64 column = index[0] % n;
-    const PackIndex<width, 1> place = {(row * Config::world + context.rank) * n + column, 0};
-    const auto values = load(input, index);
+  for_each_pack_of_rows<vector, Config::unroll>(grid_threads<Config>(), m, n, [&](const auto& packs) {
+    const auto values = load(input, packs.in(n));
+    const auto places = packs.in(Config::world * n);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, output, peer_at<Config::world>(context, offset)), place, values);
+      const i32 peer = peer_at<Config::world>(context, offset);
+      store(on_rank(context, output + context.rank * n, peer), places, values);
     }
   });
 }

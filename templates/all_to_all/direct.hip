@@ -8,22 +8,20 @@
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Context& context, const Config::Element* input, Config::Element* output,
                                          i64 m, i64 n) {
-  for_each_pack<vector, 1>(grid_threads<Config>(), {0, m * n}, [&]<int width>(const PackIndex<width, 1>& index) {
-    using Place = PackIndex<width, 1>;
-    const i64 row = index[0] / n;
-    const i64 column = index[0] % n;
-    const i64 begin = row * Config::world * n + column;
-    Packs<Config::Element, width, 1> values[Config::world];
+  for_each_pack_of_rows<vector, Config::unroll>(
+      grid_threads<Config>(), m, n, [&]<int count>(const RowPacks<vector, count>& packs) {
+        const auto places = packs.in(Config::world * n);
+        Packs<Config::Element, vector, count> shards[Config::world];
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      values[offset] = load(input, Place{begin + peer_at<Config::world>(context, offset) * n, 0});
-    }
+        for (i32 offset = 0; offset < Config::world; ++offset) {
+          shards[offset] = load(input + peer_at<Config::world>(context, offset) * n, places);
+        }
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      Config::Element* const to = on_rank(context, output, peer_at<Config::world>(context, offset));
-      store(to, Place{begin + context.rank * n, 0}, values[offset]);
-    }
-  });
+        for (i32 offset = 0; offset < Config::world; ++offset) {
+          const i32 peer = peer_at<Config::world>(context, offset);
+          store(on_rank(context, output + context.rank * n, peer), places, shards[offset]);
+        }
+      });
 }
 
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,

@@ -96,5 +96,35 @@ TEST(ThreadGroup, NumbersTheThreadsOfAGridAndOfABlock) {
   });
 }
 
+/// Rows of another stride, so that what lies between them would be seen.
+template <int vector, int unroll>
+void expect_each_once_in_rows(i64 rows, i64 columns, i64 size) {
+  const i64 stride = columns + vector;
+  std::vector<int> seen(static_cast<std::size_t>(rows * stride));
+  for (i64 index = 0; index < size; ++index) {
+    for_each_pack_of_rows<vector, unroll>({index, size}, rows, columns, [&](const auto& packs) {
+      const auto places = packs.in(stride);
+      for (int pack = 0; pack < places.count; ++pack) {
+        for (int lane = 0; lane < places.width; ++lane) ++seen.at(static_cast<std::size_t>(places[pack] + lane));
+      }
+    });
+  }
+  for (i64 i = 0; i < rows * stride; ++i) {
+    EXPECT_EQ(seen[static_cast<std::size_t>(i)], i % stride < columns) << rows << " x " << columns << ", " << size;
+  }
+}
+
+TEST(ForEachPackOfRows, VisitsEachElementOnce) {
+  for (const i64 rows : {0, 1, 2, 7}) {
+    for (const i64 columns : {0, 4, 12, 40}) {
+      for (const i64 size : {1, 3, 8, 64}) {
+        expect_each_once_in_rows<4, 1>(rows, columns, size);
+        expect_each_once_in_rows<4, 3>(rows, columns, size);
+        expect_each_once_in_rows<1, 4>(rows, columns, size);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace iris::device

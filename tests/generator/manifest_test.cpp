@@ -171,7 +171,8 @@ Manifest manifest_of(const std::string& kernel, const std::string& target) {
 
 TEST(MakeManifest, SaysWhatWasPlanned) {
   const Manifest manifest = manifest_of(
-      "{name: a, pattern: reduce_scatter, dtype: f16, accumulate: f64, op: min, world: 3, shape: {m: 4, n: dynamic}, "
+      "{name: a, pattern: reduce_scatter, variant: direct, dtype: f16, accumulate: f64, op: min, world: 3, shape: {m: "
+      "4, n: dynamic}, "
       "config: {blocks: 5, threads: 96, timeout_ms: 250}}",
       "host");
   EXPECT_EQ(manifest.name, "a");

@@ -46,16 +46,18 @@ TEST(Patterns, PlanEveryVariantDtypeAndWorldForEveryTarget) {
         if (dtype == Dtype::e4m3 && !keys_of(pattern->name).takes_layout) continue;
         for (const int world : {1, 2, 3, 8}) {
           for (const Target& target : targets()) {
-            const Plan plan = plan_of(
-                kernel_text(std::string(pattern->name), "variant: " + std::string(variant.name) +
-                                                            ", dtype: " + std::string(to_string(dtype)) +
-                                                            ", world: " + std::to_string(world) +
-                                                            ", shape: " + shape_of_pattern(pattern->name, "24")),
-                std::string(target.name));
+            // Copy engines exchange the shards of one row.
+            const bool one_row = pattern->name == "all_to_all" && variant.name == "copy_engine";
+            const std::string shape = one_row ? "{n: 24}" : shape_of_pattern(pattern->name, "24");
+            const std::string rest = "variant: " + std::string(variant.name) +
+                                     ", dtype: " + std::string(to_string(dtype)) + ", world: " + std::to_string(world) +
+                                     ", shape: " + shape;
+            const Plan plan = irisgen::plan(std::string(pattern->name), rest, std::string(target.name));
             EXPECT_EQ(plan.variant, variant.name);
             for (const KernelPlan& kernel : plan.kernels) {
-              // Every rank has a flag for each block of a barrier.
-              EXPECT_EQ(kernel.flags >= kernel.number("blocks") * world, kernel.waits) << kernel.symbol;
+              // Every rank has a flag for each block of a barrier, or words that carry their own.
+              const bool has_flags = kernel.flags >= kernel.number("blocks") * world;
+              EXPECT_EQ(has_flags || kernel.variant == "low_latency", kernel.waits) << kernel.symbol;
               EXPECT_EQ(kernel.number("threads") % target.wave, 0);
             }
             EXPECT_EQ(plan.arguments.back().access, iris::Access::write);
@@ -118,13 +120,13 @@ TEST(Rules, WantRowsThatDivideAmongTheRanks) {
 // --- choices
 
 TEST(AllReduce, TakesTheVariantOfTheLeastPredictedTime) {
-  EXPECT_EQ(plan("all_reduce", "dtype: f32, world: 8, shape: {n: 256}", "sm_90a").variant, "one_shot");
-  const Plan large = plan("all_reduce", "dtype: f32, world: 8, shape: {n: 16777216}", "sm_90a");
+  EXPECT_EQ(plan("all_reduce", "dtype: f32, world: 8, shape: {n: 256}", "sm_90a").variant, "low_latency");
+  const Plan large = plan("all_reduce", "dtype: f32, world: 8, shape: {n: 1048576}", "sm_90a");
   EXPECT_EQ(large.variant, "two_shot");
   const std::string& reason = large.choices.at(0).reason;
-  // 3.8 µs of launch, a signal of 1.8 µs, 7 · 64 MiB over links of 336 GB/s, then 8 · 64 MiB from memory at 4300.
-  EXPECT_NE(reason.find("one_shot 1528.6 µs"), std::string::npos) << reason;
-  ASSERT_EQ(large.alternatives.size(), 3u);
+  // 2 µs of launch, a signal of 1.75 µs, 7 · 4 MiB over links of 336 GB/s, then 8 · 4 MiB from memory at 4300.
+  EXPECT_NE(reason.find("one_shot 98.9 µs"), std::string::npos) << reason;
+  ASSERT_EQ(large.alternatives.size(), 5u);
   for (const Alternative& other : large.alternatives) {
     EXPECT_GE(other.time_us, large.prediction.time_us) << other.variant;
     EXPECT_EQ(other.refusal, "");
@@ -139,10 +141,12 @@ TEST(Prediction, IsNearWhatWasMeasured) {
     double at_4_kib, at_64_kib, at_1_mib;
   };
   constexpr Reading readings[] = {
-      {"all_reduce", "one_shot", 5.6, 6.4, 15.2},   {"all_reduce", "two_shot", 7.7, 8.7, 12.6},
-      {"all_reduce", "ring", 15.4, 15.7, 36.6},     {"all_gather", "direct", 7.0, 7.8, 9.8},
-      {"reduce_scatter", "direct", 7.6, 8.1, 11.0}, {"broadcast", "direct", 7.2, 8.0, 16.1},
-      {"all_to_all", "direct", 7.3, 9.0, 12.9}};
+      {"all_reduce", "low_latency", 3.2, 4.0, 21.5}, {"all_reduce", "one_shot", 4.2, 5.0, 14.2},
+      {"all_reduce", "two_shot", 5.8, 6.6, 10.3},    {"all_gather", "low_latency", 2.7, 3.6, 7.5},
+      {"all_gather", "direct", 5.0, 5.6, 7.6},       {"reduce_scatter", "low_latency", 3.1, 3.8, 7.8},
+      {"reduce_scatter", "direct", 5.5, 5.7, 8.7},   {"broadcast", "low_latency", 2.7, 3.1, 19.0},
+      {"broadcast", "direct", 5.1, 5.9, 14.1},       {"broadcast", "scatter_gather", 8.5, 9.4, 13.4},
+      {"all_to_all", "low_latency", 3.1, 3.8, 7.7},  {"all_to_all", "direct", 4.9, 5.8, 7.8}};
   for (const Reading& reading : readings) {
     const auto* bus = find_pattern(reading.pattern)->bus;
     for (const auto& [bytes, measured] :
@@ -153,7 +157,7 @@ TEST(Prediction, IsNearWhatWasMeasured) {
                                         ", dtype: bf16, world: 4, shape: {n: " + std::to_string(elements) + "}",
                                     "sm_90a")
                                    .prediction.time_us;
-      EXPECT_NEAR(predicted / measured, 1, 0.25) << reading.pattern << " " << reading.variant << " of " << bytes;
+      EXPECT_NEAR(predicted / measured, 1, 0.3) << reading.pattern << " " << reading.variant << " of " << bytes;
     }
   }
 }
@@ -201,6 +205,9 @@ TEST(Vector, IsAsWideAsRunsAllow) {
   EXPECT_EQ(vector("all_gather", "{m: 2, n: 85002}", direct), 4);
   EXPECT_EQ(vector("all_gather", "{m: 2, n: 85002}", ", shard: n"), 2);  // every row of a shard must
   EXPECT_EQ(vector("all_to_all", "{m: 2, n: 85002}"), 2);
+  const std::string lines = ", variant: low_latency";
+  EXPECT_EQ(vector("all_reduce", "{n: 85002}", lines), 2);  // 8 bytes
+  EXPECT_EQ(vector("all_gather", "{n: 85003}", lines), 1);
   EXPECT_EQ(vector("all_to_all", "{n: 7}"), 1);
   EXPECT_EQ(vector("all_gather", "{n: dynamic}", direct), 4);
 }
@@ -232,7 +239,7 @@ TEST(Grid, KeepsWhatTheUserSetAndRefusesWhatCannotRun) {
 TEST(Flags, AreOneForEachBlockAndRank) {
   const std::string rest = "dtype: f32, world: 5, shape: {n: 1000}, config: {blocks: 7}";
   for (const char* pattern : {"all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
-    EXPECT_EQ(plan(pattern, rest, "gfx942").kernels.at(0).flags, 35) << pattern;
+    EXPECT_EQ(plan(pattern, rest + ", variant: direct", "gfx942").kernels.at(0).flags, 35) << pattern;
   }
   for (const char* variant : {"one_shot", "two_shot"}) {
     EXPECT_EQ(plan("all_reduce", rest + ", variant: " + variant, "gfx942").kernels.at(0).flags, 35) << variant;
@@ -252,6 +259,65 @@ TEST(Workspace, HoldsTwoBuffersOfASlotForEachRank) {
   ASSERT_EQ(dynamic.terms.size(), 2u);
   EXPECT_GE(dynamic.terms[0].bytes, 2 * 3 * 12);  // each slot may be rounded up by three elements
   EXPECT_EQ(dynamic.terms[1], (iris::ByteSize::Term{2 * 3 * 10 * 4, {"n"}}));
+}
+
+/// 8 bytes of elements beside 8 of marks, a slot for each rank.
+TEST(Workspace, HoldsTwoBuffersOfLinesFromEachRank) {
+  const auto lines = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "dtype: bf16, world: 3, variant: low_latency, shape: " + shape, "host")
+        .kernels.at(0)
+        .workspace;
+  };
+  const auto bytes = [](const iris::ByteSize& size) { return size.terms.at(0).bytes; };
+  for (const char* pattern : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    EXPECT_EQ(bytes(lines(pattern, "{n: 100}")), 2 * 1280) << pattern;  // 3 · 25 lines of 16 bytes, rounded up to 256
+    EXPECT_EQ(bytes(lines(pattern, "{n: 101}")), 2 * 1280) << pattern;  // 3 · 26
+    EXPECT_EQ(bytes(lines(pattern, "{n: 0}")), 2 * 256) << pattern;     // an empty line from each
+    const iris::ByteSize dynamic = lines(pattern, "{m: 10, n: dynamic}");
+    ASSERT_EQ(dynamic.terms.size(), 2u);
+    EXPECT_GE(dynamic.terms[0].bytes, 2 * 3 * 16);  // each slot may be rounded up by a line
+    EXPECT_EQ(dynamic.terms[1], (iris::ByteSize::Term{2 * 3 * 10 * 4, {"n"}}));
+  }
+}
+
+TEST(CopyEngine, TakesAllToAllOfOneRowOnly) {
+  EXPECT_EQ(plan("all_to_all", "dtype: bf16, world: 4, shape: {n: 268435456}", "sm_90a").variant, "copy_engine");
+  EXPECT_EQ(plan("all_to_all", "dtype: bf16, world: 4, shape: {m: 2, n: 134217728}", "sm_90a").variant, "direct");
+  expect_refused("all_to_all", "variant: copy_engine, dtype: f16, world: 4, shape: {m: dynamic, n: 5}", "host",
+                 "copies whole shards, which several rows are not made of; take direct");
+}
+
+TEST(Phases, CutColumnsThatDivideAmongTheRanks) {
+  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217728}", "sm_90a").variant,
+            "reduce_scatter_all_gather");
+  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217729}", "sm_90a").variant, "two_shot");
+  expect_refused("all_reduce", "variant: reduce_scatter_all_gather, dtype: f16, world: 4, shape: {n: dynamic}", "host",
+                 "cuts n, known and a multiple of world, into shards; take two_shot");
+  // As a part, with a buffer of its own.
+  const Plan whole =
+      plan("matmul_all_reduce", "variant: bulk_synchronous, dtype: bf16, world: 4, shape: {m: 65536, n: 8192, k: 128}",
+           "sm_90a");
+  ASSERT_EQ(whole.intermediates.size(), 2u);
+  EXPECT_EQ(whole.intermediates[1].name, "all_reduce_shard");
+  EXPECT_EQ(whole.intermediates[1].shape, (std::vector<iris::Dimension>{{"m"}, {"n", 1, 4}}));
+}
+
+/// Some sizes of m by one variant with a buffer between its kernels, others without.
+TEST(Phases, ServeSomeSizesOfDynamicRows) {
+  const Plan joined = plan("all_reduce", "dtype: bf16, world: 4, shape: {m: dynamic, n: 4096}", "sm_90a");
+  EXPECT_EQ(joined.variant, "by_size");
+  ASSERT_EQ(joined.intermediates.size(), 1u);
+  EXPECT_EQ(joined.intermediates[0].shape, (std::vector<iris::Dimension>{{"m"}, {"n", 1, 4}}));
+  EXPECT_EQ(joined.schedules.back().steps.size(), 2u);
+}
+
+TEST(Broadcast, IsScatteredAndGatheredWhereItIsLarge) {
+  const auto variant = [](const std::string& n) {
+    return plan("broadcast", "dtype: bf16, world: 4, shape: {n: " + n + "}", "sm_90a").variant;
+  };
+  EXPECT_EQ(variant("1024"), "low_latency");
+  EXPECT_EQ(variant("33554432"), "scatter_gather");
+  EXPECT_EQ(plan("broadcast", "dtype: bf16, world: 2, shape: {n: 33554432}", "sm_90a").variant, "direct");
 }
 
 TEST(CopyEngine, CopiesToEveryPeerBetweenTwoBarriers) {
@@ -274,7 +340,7 @@ TEST(CopyEngine, CopiesToEveryPeerBetweenTwoBarriers) {
 TEST(CopyEngine, LeavesColumnsToTheKernel) {
   expect_refused("all_gather", "variant: copy_engine, shard: n, dtype: f16, world: 4, shape: {m: 3, n: 5}", "host",
                  "columns are not contiguous; take direct");
-  EXPECT_EQ(plan("all_gather", "shard: n, dtype: f16, world: 4, shape: {m: 3, n: 5}", "host").variant, "direct");
+  EXPECT_EQ(plan("all_gather", "shard: n, dtype: f16, world: 4, shape: {m: 4096, n: 65536}", "host").variant, "direct");
 }
 
 TEST(Parts, TakeTheirOwnProblemsOfTheWhole) {

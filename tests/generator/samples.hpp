@@ -70,15 +70,31 @@ inline std::int64_t number(const Plan& plan, std::string_view constant) {
 inline const std::vector<std::string>& kernels_of_every_template() {
   static const std::vector<std::string> kernels = {
       "{name: one, pattern: all_reduce, variant: one_shot, dtype: f32, op: max, world: 4, shape: {n: 1000}}",
+      "{name: words, pattern: all_reduce, variant: low_latency, dtype: f16, world: 3, shape: {m: 3, n: 71}}",
       "{name: two, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 8, shape: {m: 7, n: 1001}}",
+      "{name: phases, pattern: all_reduce, variant: reduce_scatter_all_gather, dtype: f16, world: 3, shape: {m: 5, n: "
+      "66}}",
       "{name: ring, pattern: all_reduce, variant: ring, dtype: i32, op: prod, world: 3, shape: {n: dynamic}}",
       "{name: any, pattern: all_reduce, dtype: bf16, world: 3, shape: {n: dynamic}}",
       "{name: gather, pattern: all_gather, variant: direct, dtype: f16, world: 5, shape: {m: 3, n: dynamic}}",
-      "{name: columns, pattern: all_gather, shard: n, dtype: f32, world: 3, shape: {m: dynamic, n: 6}}",
+      "{name: gather_words, pattern: all_gather, variant: low_latency, dtype: bf16, world: 3, shape: {n: dynamic}}",
+      "{name: columns_words, pattern: all_gather, variant: low_latency, shard: n, dtype: f32, world: 2, "
+      "shape: {m: 5, n: dynamic}}",
+      "{name: columns, pattern: all_gather, variant: direct, shard: n, dtype: f32, world: 3, shape: {m: dynamic, n: "
+      "6}}",
       "{name: copies, pattern: all_gather, variant: copy_engine, dtype: f16, world: 4, shape: {m: 3, n: dynamic}}",
-      "{name: scatter, pattern: reduce_scatter, dtype: f64, op: min, world: 2, shape: {m: dynamic, n: 10}}",
-      "{name: transpose, pattern: all_to_all, dtype: i32, world: 8, shape: {m: 4, n: 6}}",
-      "{name: cast, pattern: broadcast, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
+      "{name: scatter_words, pattern: reduce_scatter, variant: low_latency, dtype: bf16, world: 4, shape: {n: 37}}",
+      "{name: scatter, pattern: reduce_scatter, variant: direct, dtype: f64, op: min, world: 2, shape: {m: dynamic, n: "
+      "10}}",
+      "{name: transpose_words, pattern: all_to_all, variant: low_latency, dtype: f64, world: 3, "
+      "shape: {m: dynamic, n: 7}}",
+      "{name: transpose_copies, pattern: all_to_all, variant: copy_engine, dtype: bf16, world: 3, shape: {n: dynamic}}",
+      "{name: transpose, pattern: all_to_all, variant: direct, dtype: i32, world: 8, shape: {m: 4, n: 6}}",
+      "{name: cast_words, pattern: broadcast, variant: low_latency, dtype: i32, root: 1, world: 3, shape: {n: "
+      "dynamic}}",
+      "{name: cast_in_parts, pattern: broadcast, variant: scatter_gather, dtype: f32, root: 2, world: 4, "
+      "shape: {m: 3, n: 333}}",
+      "{name: cast, pattern: broadcast, variant: direct, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
       "{name: product, pattern: matmul, dtype: f16, world: 2, shape: {m: 33, n: 20, k: 50}}",
       "{name: linear, pattern: matmul, layout: {b: nk}, dtype: bf16, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: quantized, pattern: matmul, dtype: e4m3, world: 2, shape: {m: 33, n: 20, k: 48}}",

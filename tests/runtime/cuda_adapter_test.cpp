@@ -159,6 +159,16 @@ TEST_F(CudaAdapter, TensorMapThatCannotBeIsASentence) {
   }
 }
 
+TEST_F(CudaAdapter, GraphsAreLaunched) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  device.begin_capture(nullptr);
+  const Graph graph = device.end_capture(nullptr);
+  EXPECT_NO_THROW(device.launch_graph(graph, nullptr));
+  EXPECT_THROW(device.launch_graph(nullptr, nullptr), std::runtime_error);
+  device.destroy_graph(graph);
+}
+
 TEST_F(CudaAdapter, EventsMeasure) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   Device& device = *group.devices[0];

@@ -51,6 +51,12 @@ static_assert(call_compatible<decltype(Driver::cuEventRecord), decltype(&::cuEve
 static_assert(call_compatible<decltype(Driver::cuEventSynchronize), decltype(&::cuEventSynchronize)>);
 static_assert(call_compatible<decltype(Driver::cuEventElapsedTime), CurrentElapsedTime>);
 static_assert(call_compatible<decltype(Driver::cuEventDestroy_v2), decltype(&::cuEventDestroy_v2)>);
+static_assert(call_compatible<decltype(Driver::cuStreamBeginCapture_v2), decltype(&::cuStreamBeginCapture_v2)>);
+static_assert(call_compatible<decltype(Driver::cuStreamEndCapture), decltype(&::cuStreamEndCapture)>);
+static_assert(call_compatible<decltype(Driver::cuGraphInstantiateWithFlags), decltype(&::cuGraphInstantiateWithFlags)>);
+static_assert(call_compatible<decltype(Driver::cuGraphLaunch), decltype(&::cuGraphLaunch)>);
+static_assert(call_compatible<decltype(Driver::cuGraphExecDestroy), decltype(&::cuGraphExecDestroy)>);
+static_assert(call_compatible<decltype(Driver::cuGraphDestroy), decltype(&::cuGraphDestroy)>);
 static_assert(call_compatible<decltype(Driver::cuModuleLoadData), decltype(&::cuModuleLoadData)>);
 static_assert(call_compatible<decltype(Driver::cuModuleUnload), decltype(&::cuModuleUnload)>);
 static_assert(call_compatible<decltype(Driver::cuModuleGetFunction), decltype(&::cuModuleGetFunction)>);

@@ -161,6 +161,25 @@ int cuEventDestroy_v2(void*) {
   return with_context();
 }
 
+int cuStreamBeginCapture_v2(void* stream, int mode) {
+  return stream && mode == 1 ? with_context() : invalid_value;
+}
+int cuStreamEndCapture(void*, void** graph) {
+  return make_handle(graph);
+}
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+  return graph && flags == 0 ? make_handle(executable) : invalid_value;
+}
+int cuGraphLaunch(void* executable, void* stream) {
+  return executable && stream ? with_context() : invalid_value;
+}
+int cuGraphExecDestroy(void*) {
+  return with_context();
+}
+int cuGraphDestroy(void*) {
+  return with_context();
+}
+
 int cuModuleLoadData(void** module, const void*) {
   return make_handle(module);
 }

@@ -150,6 +150,29 @@ int hipEventDestroy(void* event) {
   return drop_handle(event, state().live_events);
 }
 
+int hipStreamBeginCapture(void* stream, int mode) {
+  if (mode != 1) return 1;
+  state().captures.push_back(stream);
+  return ok;
+}
+int hipStreamEndCapture(void* stream, void** graph) {
+  if (state().captures.empty() || state().captures.back() != stream) return 1;
+  return make_handle(graph, state().live_graphs);
+}
+int hipGraphInstantiate(void** executable, void* graph, void**, char*, std::size_t) {
+  return graph ? make_handle(executable, state().live_graphs) : 1;
+}
+int hipGraphLaunch(void* executable, void* stream) {
+  state().graph_launches.emplace_back(executable, stream);
+  return ok;
+}
+int hipGraphExecDestroy(void* executable) {
+  return drop_handle(executable, state().live_graphs);
+}
+int hipGraphDestroy(void* graph) {
+  return drop_handle(graph, state().live_graphs);
+}
+
 int hipModuleLoadData(void** module, const void*) {
   return make_handle(module, state().live_modules);
 }

@@ -30,7 +30,10 @@ struct FakeHip {
   int live_streams = 0;
   int live_modules = 0;
   int live_events = 0;
-  std::vector<std::pair<void*, void*>> waits;  ///< (stream, event)
+  int live_graphs = 0;
+  std::vector<std::pair<void*, void*>> waits;           ///< (stream, event)
+  std::vector<void*> captures;                          ///< streams in which one began
+  std::vector<std::pair<void*, void*>> graph_launches;  ///< (graph, stream)
 };
 
 extern "C" FakeHip* fake_hip_state();

@@ -1,5 +1,5 @@
-// Thousands of launches of many kernels, one after another in a stream, on this machine's GPUs, while ranks fall behind
-// and catch up. Skipped where there is no GPU.
+// Thousands of launches of many kernels, one after another in a stream or in a graph, on this machine's GPUs, while
+// ranks fall behind and catch up. Skipped where there is no GPU.
 
 #include <gtest/gtest.h>
 
@@ -35,12 +35,12 @@ struct Kernel {
   BuffersOfRanks outputs;
 };
 
-Kernel make_kernel(const Sample& sample, const std::string& target) {
+Kernel make_kernel(const Sample& sample, const std::string& target, std::uint64_t seed) {
   Kernel kernel = {
       .sample = sample, .built = build_operation(test::plan_of(sample, target)), .inputs = {}, .outputs = {}};
   int position = 0;
   for (const Argument& argument : kernel.built.manifest.arguments) {
-    RandomStream stream{.seed = 3, .rank = 0, .argument = position++, .launch = 0};
+    RandomStream stream{.seed = seed, .rank = 0, .argument = position++, .launch = 0};
     if (argument.access == Access::write) continue;
     const auto count = static_cast<std::size_t>(bytes_of(argument, sample.extents) / bytes_of(argument.dtype));
     BuffersOfRanks& buffers = kernel.inputs[argument.name];
@@ -81,17 +81,22 @@ std::vector<Sample> samples_of(int world) {
 class OnRank {
  public:
   OnRank(Context& context, const Kernel& kernel)
-      : context_(context), kernel_(kernel), operation_(context, kernel.built) {
-    const auto rank = static_cast<std::size_t>(context.rank());
+      : context_(context), kernel_(&kernel), operation_(context, kernel.built) {
     for (const Argument& argument : kernel.built.manifest.arguments) {
-      const auto bytes = static_cast<std::size_t>(bytes_of(argument, kernel.sample.extents));
-      void* const buffer = context.allocate(bytes);
-      buffers_.push_back(buffer);
-      if (argument.access == Access::write) {
-        output_ = buffer;
-      } else {
-        context.device().copy(buffer, kernel.inputs.at(argument.name)[rank].data(), bytes);
-      }
+      buffers_.push_back(context.allocate(static_cast<std::size_t>(bytes_of(argument, kernel.sample.extents))));
+      if (argument.access == Access::write) output_ = buffers_.back();
+    }
+    use(kernel);
+  }
+
+  /// Takes inputs and outputs from now on from this one, which differs from the other in nothing else.
+  void use(const Kernel& kernel) {
+    kernel_ = &kernel;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const auto inputs = kernel.inputs.find(operation_.manifest().arguments[i].name);
+      if (inputs == kernel.inputs.end()) continue;
+      const std::vector<std::byte>& input = inputs->second[static_cast<std::size_t>(context_.rank())];
+      context_.device().copy(buffers_[i], input.data(), input.size());
     }
   }
 
@@ -106,18 +111,55 @@ class OnRank {
     const auto [at, _] = std::ranges::mismatch(actual, expected());
     ADD_FAILURE() << "rank " << context_.rank() << ", from byte " << at - actual.begin() << " of " << actual.size()
                   << ":\n"
-                  << kernel_.sample.text();
+                  << kernel_->sample.text();
   }
 
  private:
-  const std::vector<std::byte>& expected() const { return kernel_.outputs[static_cast<std::size_t>(context_.rank())]; }
+  const std::vector<std::byte>& expected() const { return kernel_->outputs[static_cast<std::size_t>(context_.rank())]; }
 
   Context& context_;
-  const Kernel& kernel_;
+  const Kernel* kernel_;
   Operation operation_;
   std::vector<void*> buffers_;
   void* output_ = nullptr;
 };
+
+constexpr int changes_of_data = 100;
+constexpr int replays_of_data = 20;
+
+/// Launches each kernel once.
+Graph capture(Context& context, std::vector<OnRank>& all) {
+  context.device().begin_capture(nullptr);
+  for (OnRank& each : all) each.launch();
+  return context.device().end_capture(nullptr);
+}
+
+/// `data`: the same kernels several times, with other inputs.
+void replay(Context& context, const std::vector<std::vector<Kernel>>& data) {
+  std::vector<OnRank> all;
+  all.reserve(data.front().size());
+  for (const Kernel& kernel : data.front()) all.emplace_back(context, kernel);
+  for (OnRank& each : all) each.launch();  // a copy's first use of a stream is no part of a graph
+  context.synchronize();
+  const Graph graph = capture(context, all);
+  std::mt19937 delays(static_cast<unsigned>(context.rank()));
+  for (int change = 0; change < changes_of_data; ++change) {
+    context.barrier();  // nobody reads an input any more that is being changed, nor writes an output
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].use(data[static_cast<std::size_t>(change) % data.size()][i]);
+      all[i].poison();
+    }
+    context.barrier();
+    for (int replay = 0; replay < replays_of_data; ++replay) {
+      if (delays() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(delays() % 500));
+      context.device().launch_graph(graph, nullptr);
+    }
+    context.synchronize();
+    for (OnRank& each : all) each.expect_same_bits();
+  }
+  context.barrier();
+  context.device().destroy_graph(graph);
+}
 
 void stress(Context& context, const std::vector<Kernel>& kernels) {
   std::vector<OnRank> all;
@@ -147,9 +189,22 @@ TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {
   const std::string target = survey.gpus.front().target;
   const int world = std::max(2, static_cast<int>(survey.gpus.size()));
   std::vector<Kernel> kernels;
-  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target));
+  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target, 3));
   World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
   ranks.run([&](Context& context) { stress(context, kernels); });
+}
+
+TEST(GpuStress, ReplayedGraphsGiveTheSameBits) {
+  const DeviceSurvey survey = survey_gpus();
+  if (survey.gpus.size() < 2) GTEST_SKIP() << "needs two GPUs: copies of ranks that share one are in no graph";
+  const std::string target = survey.gpus.front().target;
+  const int world = static_cast<int>(survey.gpus.size());
+  std::vector<std::vector<Kernel>> data(2);
+  for (std::uint64_t seed = 0; seed < data.size(); ++seed) {
+    for (const Sample& sample : samples_of(world)) data[seed].push_back(make_kernel(sample, target, seed));
+  }
+  World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
+  ranks.run([&](Context& context) { replay(context, data); });
 }
 
 }  // namespace

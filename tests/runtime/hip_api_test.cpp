@@ -302,6 +302,25 @@ TEST_F(HipDevices, ResidentBlocksCountTheWholeDevice) {
   EXPECT_EQ(group.devices[0]->resident_blocks(module->function("known"), 256), 4 * 104);
 }
 
+TEST_F(HipDevices, GraphsAreCapturedLaunchedAndGivenBack) {
+  const LoadedApi loaded = load();
+  const DeviceGroup group = open_devices(loaded.api, 1);
+  Device& device = *group.devices[0];
+  device.begin_capture(nullptr);
+  ASSERT_EQ(fake_->captures.size(), 1U);
+  EXPECT_NE(fake_->captures[0], nullptr) << "the rank's own stream stands in for null";
+  const Graph graph = device.end_capture(nullptr);
+  EXPECT_EQ(fake_->live_graphs, 1) << "the executable one alone is kept";
+  device.launch_graph(graph, nullptr);
+  ASSERT_EQ(fake_->graph_launches.size(), 1U);
+  EXPECT_EQ(fake_->graph_launches[0], std::pair(graph, fake_->captures[0]));
+  device.destroy_graph(graph);
+  EXPECT_EQ(fake_->live_graphs, 0);
+  const Stream stream = device.create_stream();
+  EXPECT_THROW(device.end_capture(stream), std::runtime_error) << "none began there";
+  device.destroy_stream(stream);
+}
+
 TEST_F(HipDevices, EventsMeasureAndAreGivenBack) {
   const LoadedApi loaded = load();
   const DeviceGroup group = open_devices(loaded.api, 1);

@@ -102,7 +102,7 @@ TEST(LaunchCheck, LaysNothingOverAnythingElse) {
   for (std::size_t i = 0; i < 2; ++i) {
     used.emplace_back(layout.kernels[i].flags, manifest.kernels[i].flags * 8);
     used.emplace_back(layout.kernels[i].launches, manifest.kernels[i].blocks * 8);
-    EXPECT_LE(layout.kernels[i].launches + 16, layout.counted_bytes) << "counts must be cleared";
+    EXPECT_LE(layout.kernels[i].launches + 16, layout.cleared_bytes) << "counts must be cleared";
     used.emplace_back(layout.kernels[i].workspace, layout.kernels[i].workspace_bytes);
   }
   used.emplace_back(layout.intermediates.at(0), 3 * 100 * 8);

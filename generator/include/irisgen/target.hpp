@@ -34,6 +34,7 @@ struct Target {
   double copy_engine_gbs;      ///< that the copy engine moves to one peer after another
   double copy_us;              ///< of one more copy
   double signal_us;            ///< from the last store of one rank to the first load of another: fences, flag, poll
+  double line_us;              ///< the same for data that carries its own flag
   double launch_us;            ///< an empty kernel, launched behind another
   double main_loop_tflops;     ///< of the matmul's main loop of fused multiply-adds, in f32
   double matrix_tflops;        ///< of that on matrix units, with operands of 16 bits, on and on; 0 if there is none

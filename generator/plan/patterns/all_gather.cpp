@@ -1,5 +1,6 @@
 #include <array>
 
+#include "generator/plan/copies.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -27,7 +28,7 @@ Draft plan_direct(const Request& request) {
   const int vector =
       choose_vector(request, kernel, problem.dtype, by_columns(problem) ? static_length(problem, {"n"}) : count);
   choose_grid(request, kernel, count, vector);
-  if (!by_columns(problem)) choose_unroll(request, kernel, 2);
+  choose_unroll(request, kernel, 2);
   add_types(request, kernel, {});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
@@ -43,41 +44,34 @@ std::string refuse_copy_engine(const Problem& problem, const Target&) {
   return by_columns(problem) ? "copies whole shards, and columns are not contiguous; take direct" : "";
 }
 
-/// Between two barriers of all ranks each copies its shard to one peer after another, so that at no time two ranks send
-/// to the same one; its own copy runs beside them.
 Draft plan_copy_engine(const Request& request) {
-  const Problem& problem = request.problem;
-  Draft draft;
-  draft.arguments = place(arguments(problem), 1, {"output"});
-  draft.kernels.push_back(barrier_kernel(request));
-  const iris::Step meet = {.stream = 0, .action = launch_of(draft, 0, {})};
-  const auto copy_to = [](int peer_offset) {
-    return iris::CopyStep{.from = "input",
-                          .to = "output",
-                          .to_block = iris::BlockIndex::rank,
-                          .peer_offset = peer_offset,
-                          .shape = {{"m"}, {"n"}}};
-  };
-  draft.steps = {meet, {1, iris::WaitStep{0}}, {1, copy_to(0)}};
-  for (int offset = 1; offset < problem.world; ++offset) draft.steps.push_back({0, copy_to(offset)});
-  draft.steps.push_back({0, iris::WaitStep{1}});
-  draft.steps.push_back(meet);
-  return draft;
+  return plan_copies(request, arguments(request.problem), iris::BlockIndex::first);
 }
 
-std::vector<Work> cost_of_copy_engine(const Problem& problem, const Target&, const Draft&) {
+/// In lines, of which each rank has a slot from each other.
+Draft plan_low_latency(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_gather/low_latency.hip");
+  add_number(kernel, "column_shards", by_columns(problem) ? problem.world : 1, "", "");
+  const int vector = choose_line_vector(
+      request, kernel, by_columns(problem) ? static_length(problem, {"n"}) : static_count(problem, {{"m"}, {"n"}}));
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
+  add_types(request, kernel, {});
+  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
-  std::vector<Work> works = {{.signals = 1}};
-  for (int peer = 1; peer < problem.world; ++peer) works.push_back({.link_bytes = bytes, .by_copy_engine = true});
-  // The own copy runs beside the others, but it costs its command.
-  works.push_back({.memory_bytes = problem.world == 1 ? 2 * bytes : 0, .by_copy_engine = true});
-  works.push_back({.signals = 1});
-  return works;
+  return {
+      {.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = (3.0 * problem.world + 1) * bytes, .lines = 1}};
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
 constexpr std::array<std::string_view, 2> direct_templates = {"all_gather/direct.hip", "all_gather/direct_columns.hip"};
 constexpr std::array<std::string_view, 1> copy_engine_templates = {"barrier/same_block.hip"};
+constexpr std::array<std::string_view, 1> low_latency_templates = {"all_gather/low_latency.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "direct",
@@ -86,13 +80,19 @@ constexpr std::array variants = {
             .keys = keys,
             .plan = plan_direct,
             .cost = cost_of_direct},
+    Variant{.name = "low_latency",
+            .summary = "the same in words that carry their own flags, without a barrier: for small sizes",
+            .templates = low_latency_templates,
+            .keys = keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
     Variant{.name = "copy_engine",
             .summary = "the copy engine moves shards, one peer after another, between two barriers: for large sizes",
             .templates = copy_engine_templates,
             .keys = {},
             .refusal = refuse_copy_engine,
             .plan = plan_copy_engine,
-            .cost = cost_of_copy_engine},
+            .cost = cost_of_copies},
 };
 
 constexpr BusConvention bus = {.size_has_world = true,

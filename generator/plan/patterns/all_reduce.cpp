@@ -1,15 +1,11 @@
 #include <algorithm>
 #include <array>
 
-#include "generator/plan/planning.hpp"
+#include "generator/plan/compose.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
-
-/// Elements that a ring's block passes on at a time: on a GPU 64 KiB of f32 for each signal.
-constexpr std::int64_t gpu_chunk = 16384;
-constexpr std::int64_t host_chunk = 1024;
 
 std::vector<Argument> arguments(const Problem& problem) {
   const std::vector<Dimension> shape = {{"m"}, {"n"}};
@@ -60,37 +56,31 @@ Draft plan_two_shot(const Request& request) {
   return draft_of(std::move(kernel), same_types(problem));
 }
 
-/// Others pull a rank's input but for its own shard, and it pushes its shard to them.
+/// Others pull a rank's input but for its own shard, and it pushes its shard to them. Threads that do both in turn
+/// filled 0.955 of an H200's links.
 std::vector<Work> cost_of_two_shot(const Problem& problem, const Target&, const Draft&) {
   const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world, .memory_bytes = 2 * bytes, .signals = 2}};
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world,
+           .of_links = 0.955,
+           .memory_bytes = 2 * bytes,
+           .signals = 2}};
 }
 
-/// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
-std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int vector) {
-  constexpr std::int64_t most_steps = std::int64_t{1} << 24;
-  constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // that the language allows on all ranks together
-  const std::int64_t elements =
-      static_count(request.problem, {{"m"}, {"n"}}).value_or(most_elements / request.problem.world);
-  const std::int64_t chunk = elements / kernel.number("blocks") / most_steps + 1;
-  return (chunk + vector - 1) / vector * vector;
+Draft plan_low_latency(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/low_latency.hip");
+  const int vector = choose_line_vector(request, kernel);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {});
+  return draft_of(std::move(kernel), same_types(problem));
 }
 
-void choose_chunk(const Request& request, KernelPlan& kernel, int vector) {
-  const std::int64_t least = least_chunk(request, kernel, vector);
-  const std::int64_t chunk = decide(
-      request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : gpu_chunk),
-      "elements that a block passes on at a time", "long enough to hide a signal, short enough to fill the ring soon");
-  if (chunk < vector || chunk % vector != 0) {
-    refuse(
-        request, "chunk",
-        "a chunk of " + std::to_string(chunk) + " elements; write a multiple of the vector, " + std::to_string(vector));
-  }
-  if (chunk < least) {
-    refuse(request, "chunk",
-           "a chunk of " + std::to_string(chunk) + " elements may take more than 2^24 steps; write " +
-               std::to_string(least) + " or more");
-  }
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {
+      {.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = (2.0 * problem.world + 1) * bytes, .lines = 1}};
 }
 
 Draft plan_ring(const Request& request) {
@@ -129,9 +119,41 @@ std::vector<Work> cost_of_ring(const Problem& problem, const Target&, const Draf
            .signals = 2 * (problem.world - 1)}};
 }
 
+std::string refuse_in_phases(const Problem& problem, const Target&) {
+  const auto columns = static_length(problem, {"n"});
+  return columns && *columns % problem.world == 0 ? ""
+                                                  : "cuts n, known and a multiple of world, into shards; take two_shot";
+}
+
+/// The same bytes as two_shot's, but what is gathered may be moved by copy engines, which are faster than blocks.
+Draft plan_in_phases(const Request& request) {
+  const Problem& problem = request.problem;
+  const Dimension shard = {"n", 1, problem.world};
+  Composition whole(request);
+  whole.add_intermediate("shard", problem.result, {{"m"}, shard});
+  whole.add({.name = "reduce_scatter",
+             .problem = {.pattern = "reduce_scatter",
+                         .dtype = problem.dtype,
+                         .accumulate = problem.accumulate,
+                         .result = problem.result,
+                         .op = problem.op},
+             .extents = {{"m", {"m"}}, {"n", shard}},
+             .buffers = {{"input", "input"}, {"output", "shard"}},
+             .settings = {}});
+  whole.add({.name = "all_gather",
+             .problem = {.pattern = "all_gather", .dtype = problem.result, .result = problem.result, .shard = "m"},
+             .extents = {{"m", {"m"}}, {"n", shard}},
+             .buffers = {{"input", "shard"}, {"output", "output"}},
+             .settings = {}});
+  Draft draft = whole.take();
+  draft.in_place = same_types(problem);
+  return draft;
+}
+
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
 constexpr std::array<std::string_view, 4> ring_keys = {"blocks", "threads", "vector", "chunk"};
 constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_shot.hip"};
+constexpr std::array<std::string_view, 1> low_latency_templates = {"all_reduce/low_latency.hip"};
 constexpr std::array<std::string_view, 1> two_shot_templates = {"all_reduce/two_shot.hip"};
 constexpr std::array<std::string_view, 1> ring_templates = {"all_reduce/ring.hip"};
 
@@ -142,12 +164,25 @@ constexpr std::array variants = {
             .keys = keys,
             .plan = plan_one_shot,
             .cost = cost_of_one_shot},
+    Variant{.name = "low_latency",
+            .summary = "one_shot in words that carry their own flags, without a signal: for the smallest sizes",
+            .templates = low_latency_templates,
+            .keys = keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
     Variant{.name = "two_shot",
             .summary = "each rank reduces a shard and sends it to all: the fewest bytes",
             .templates = two_shot_templates,
             .keys = keys,
             .plan = plan_two_shot,
             .cost = cost_of_two_shot},
+    Variant{.name = "reduce_scatter_all_gather",
+            .summary = "the one, then the other, each by the variant that suits it: for large sizes",
+            .templates = {},
+            .keys = {},
+            .refusal = refuse_in_phases,
+            .plan = plan_in_phases,
+            .cost = cost_of_parts},
     Variant{.name = "ring",
             .summary = "neighbours only: sums pass from rank to rank in order, then the results",
             .templates = ring_templates,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "generator/plan/copies.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -18,6 +19,7 @@ Draft plan_direct(const Request& request) {
   KernelPlan kernel = start_kernel(request, "all_to_all/direct.hip");
   const int vector = choose_vector(request, kernel, problem.dtype, static_length(problem, {"n"}));
   choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, problem.world, "accesses in flight for each rank");
   add_types(request, kernel, {});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
@@ -29,16 +31,59 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * problem.world * bytes, .signals = 2}};
 }
 
+/// In lines, of which each rank has a slot from each other.
+Draft plan_low_latency(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_to_all/low_latency.hip");
+  const int vector = choose_line_vector(request, kernel, static_length(problem, {"n"}));
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
+  add_types(request, kernel, {});
+  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 4.0 * problem.world * bytes, .lines = 1}};
+}
+
+std::string refuse_copy_engine(const Problem& problem, const Target&) {
+  const auto rows = static_length(problem, {"m"});
+  return rows && *rows <= 1 ? "" : "copies whole shards, which several rows are not made of; take direct";
+}
+
+Draft plan_copy_engine(const Request& request) {
+  return plan_copies(request, arguments(request.problem), iris::BlockIndex::peer);
+}
+
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
-constexpr std::array<std::string_view, 1> templates = {"all_to_all/direct.hip"};
+constexpr std::array<std::string_view, 1> direct_templates = {"all_to_all/direct.hip"};
+constexpr std::array<std::string_view, 1> low_latency_templates = {"all_to_all/low_latency.hip"};
+constexpr std::array<std::string_view, 1> copy_engine_templates = {"barrier/same_block.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "direct",
             .summary = "every rank pushes each shard of its rows to the rank it belongs to",
-            .templates = templates,
+            .templates = direct_templates,
             .keys = keys,
             .plan = plan_direct,
             .cost = cost_of_direct},
+    Variant{.name = "low_latency",
+            .summary = "the same in words that carry their own flags, without a barrier: for small sizes",
+            .templates = low_latency_templates,
+            .keys = keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
+    Variant{.name = "copy_engine",
+            .summary =
+                "the copy engine moves shards of one row, one peer after another, between two barriers: for large "
+                "sizes",
+            .templates = copy_engine_templates,
+            .keys = {},
+            .refusal = refuse_copy_engine,
+            .plan = plan_copy_engine,
+            .cost = cost_of_copies},
 };
 
 constexpr BusConvention bus = {.size_has_world = true,

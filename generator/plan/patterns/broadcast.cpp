@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "generator/plan/planning.hpp"
@@ -30,16 +31,76 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * bytes, .signals = 2}};
 }
 
+/// In lines, of which each rank has a slot from each other; all but the root's are for its empty lines.
+Draft plan_low_latency(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "broadcast/low_latency.hip");
+  add_number(kernel, "root", problem.root.value(), "", "");
+  const int vector = choose_line_vector(request, kernel);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
+  add_types(request, kernel, {});
+  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
+  return draft_of(std::move(kernel), true);
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 4 * bytes, .lines = 1}};
+}
+
+Draft plan_scatter_gather(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "broadcast/scatter_gather.hip");
+  add_number(kernel, "root", problem.root.value(), "", "");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, 2);
+  choose_chunk(request, kernel, vector);
+  add_types(request, kernel, {});
+  add_flags(kernel, kernel.number("blocks"));
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
+  return draft_of(std::move(kernel), true);
+}
+
+/// What the others pass on flows beside what the root sends, but for the last chunk of every block.
+std::vector<Work> cost_of_scatter_gather(const Problem& problem, const Target&, const Draft& draft) {
+  const double bytes = bytes_of_elements(problem);
+  const KernelPlan& kernel = draft.kernels.front();
+  const double last = static_cast<double>(kernel.number("chunk") * kernel.number("blocks") *
+                                          iris::bytes_of(problem.dtype) * (problem.world - 1));
+  const double passed_on = problem.world > 2 ? (problem.world - 2.0) / (problem.world - 1) : 0;
+  return {{.link_bytes = problem.world > 1 ? bytes : 0,
+           .fill_bytes = passed_on * std::min(bytes, last),
+           .memory_bytes = 2 * bytes,
+           .signals = 3}};
+}
+
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
-constexpr std::array<std::string_view, 1> templates = {"broadcast/direct.hip"};
+constexpr std::array<std::string_view, 1> direct_templates = {"broadcast/direct.hip"};
+constexpr std::array<std::string_view, 1> low_latency_templates = {"broadcast/low_latency.hip"};
+constexpr std::array<std::string_view, 4> chunk_keys = {"blocks", "threads", "vector", "chunk"};
+constexpr std::array<std::string_view, 1> scatter_gather_templates = {"broadcast/scatter_gather.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "direct",
             .summary = "the root pushes its input into all outputs",
-            .templates = templates,
+            .templates = direct_templates,
             .keys = keys,
             .plan = plan_direct,
             .cost = cost_of_direct},
+    Variant{.name = "low_latency",
+            .summary = "the same in words that carry their own flags, without a barrier: for small sizes",
+            .templates = low_latency_templates,
+            .keys = keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
+    Variant{.name = "scatter_gather",
+            .summary = "the root sends a part to each, who pass it on to the rest, chunk by chunk: for large sizes",
+            .templates = scatter_gather_templates,
+            .keys = chunk_keys,
+            .plan = plan_scatter_gather,
+            .cost = cost_of_scatter_gather},
 };
 
 constexpr BusConvention bus = {.size_has_world = false, .bus_over_algorithm = [](double) { return 1.0; }};

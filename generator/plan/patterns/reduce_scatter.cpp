@@ -30,16 +30,40 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
 }
 
+/// In lines, of which each rank has a slot from each other.
+Draft plan_low_latency(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "reduce_scatter/low_latency.hip");
+  const int vector = choose_line_vector(request, kernel, static_count(problem, {{"m"}, {"n"}}));
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
+  return draft_of(std::move(kernel), false);
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 3.0 * problem.world * bytes, .lines = 1}};
+}
+
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
-constexpr std::array<std::string_view, 1> templates = {"reduce_scatter/direct.hip"};
+constexpr std::array<std::string_view, 1> direct_templates = {"reduce_scatter/direct.hip"};
+constexpr std::array<std::string_view, 1> low_latency_templates = {"reduce_scatter/low_latency.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "direct",
             .summary = "every rank pulls its shard of all inputs and reduces it",
-            .templates = templates,
+            .templates = direct_templates,
             .keys = keys,
             .plan = plan_direct,
             .cost = cost_of_direct},
+    Variant{.name = "low_latency",
+            .summary = "the same in words that carry their own flags, without a barrier: for small sizes",
+            .templates = low_latency_templates,
+            .keys = keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
 };
 
 constexpr BusConvention bus = {.size_has_world = true,

@@ -63,11 +63,11 @@ struct BenchReport {
 };
 
 /// Measures a kernel on this machine's GPUs. A batch is one launch that lines the ranks up, then, between two device
-/// events of every rank, launches one after another without a wait of the host; its time is the slowest rank's, divided
-/// by the launches. So a time contains what of the launches' gaps the device cannot hide, and no host time. The data is
-/// random; the buffers are the same in every launch, so sizes below the L2 cache's are measured there, as in
-/// nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for the host target (the CPU engine is
-/// for correctness), and what planning, compiling and launching throw.
+/// events of every rank, a graph of launches one after another; its time is the slowest rank's, divided by the
+/// launches. So a time contains what of the launches' gaps the device cannot hide, and no host time. (Ranks that share
+/// a GPU launch without a graph.) The data is random; the buffers are the same in every launch, so sizes below the L2
+/// cache's are measured there, as in nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for
+/// the host target (the CPU engine is for correctness), and what planning, compiling and launching throw.
 BenchReport bench_operation(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
                             const BenchOptions& options = {});
 

@@ -30,6 +30,8 @@ class Module {
 using Stream = void*;
 /// A point in a stream.
 using Event = void*;
+/// What was captured in a stream, to be enqueued again as a whole.
+using Graph = void*;
 
 /// Grid and block of a launch, and the arguments: one pointer to each argument's bytes, with its size.
 struct LaunchConfig {
@@ -106,6 +108,13 @@ class Device {
   virtual void wait(Event event, Stream stream) = 0;
   /// Between two recorded events, on the device's clock. Waits for both.
   virtual double milliseconds(Event start, Event stop) = 0;
+
+  /// What this thread enqueues in the stream from now on, and in streams that wait for its events, is captured instead
+  /// of enqueued. Nothing that waits for the device may stand in between. Throws where a device has no graphs.
+  virtual void begin_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
+  virtual Graph end_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
+  virtual void launch_graph(Graph, Stream) { throw std::runtime_error(description() + " has no graphs"); }
+  virtual void destroy_graph(Graph) noexcept {}
 };
 
 /// Told when a rank's own thread can issue work and when it cannot. The CPU engine runs kernels only while no rank can,

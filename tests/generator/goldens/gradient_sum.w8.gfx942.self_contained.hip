@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x3ddb3b50
+#define IRIS_DEVICE_ABI_HPP 0x90256089
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 6;
+inline constexpr i32 abi_version = 7;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -76,7 +76,7 @@ struct Context {
   i32 world;
   u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
   u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
-  char* workspace;      ///< symmetric; 256-byte aligned
+  char* workspace;      ///< symmetric; 256-byte aligned; zero at first
   u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
@@ -89,7 +89,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x3ddb3b50
+#elif IRIS_DEVICE_ABI_HPP != 0x90256089
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -141,7 +141,7 @@ enum class Scope { block, gpu, sys };
 // --- iris/device/platform/poll.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_POLL_HPP
-#define IRIS_DEVICE_PLATFORM_POLL_HPP 0xe45eb4bf
+#define IRIS_DEVICE_PLATFORM_POLL_HPP 0x88df5fa4
 
 namespace iris::device {
 
@@ -172,16 +172,45 @@ __device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   }
 }
 
+/// Two words of 64 bits, each written and read as a whole; together they are aligned to 16 bytes.
+struct Words {
+  u64 values[2];
+};
+
+/// Polls pairs of words until the upper halves of all are `mark` or `timeout_ns` have passed. Returns the number of a
+/// pair that lacks it, or -1; `seen` is what was last read.
+template <typename Poll, int count>
+__device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32 mark, u64 timeout_ns,
+                                          Words (&seen)[count]) {
+  u64 start = 0;
+  for (u32 polls = 1;; ++polls) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) seen[i] = Poll::load_words(places[i]);
+    i32 missing = -1;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      if (seen[i].values[0] >> 32 != mark || seen[i].values[1] >> 32 != mark) missing = i;
+    }
+    if (missing < 0) return missing;
+    if (polls % 256 == 0) {
+      const u64 now = Poll::nanoseconds();
+      if (start == 0) start = now;
+      if (now - start > timeout_ns) return missing;
+    }
+    Poll::pause();
+  }
+}
+
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_POLL_HPP != 0xe45eb4bf
+#elif IRIS_DEVICE_PLATFORM_POLL_HPP != 0x88df5fa4
 #error "iris/device/platform/poll.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x4ab29304
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xf9561a8b
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -402,6 +431,10 @@ struct Poll {
   __device__ static u64 load(const u64* flag) {
     return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
+  __device__ static Words load_words(const u64* from) {
+    return {{__hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM),
+             __hip_atomic_load(global(from) + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)}};
+  }
   __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
   __device__ static u64 nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }  // it ticks at 100 MHz
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
@@ -411,9 +444,21 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
+__device__ __forceinline__ void store_words(u64* to, const Words& words) {
+  __hip_atomic_store(global(to), words.values[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
+template <int count>
+__device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
+                                          u64 timeout_ns, Words (&seen)[count]) {
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
+}
+
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x4ab29304
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xf9561a8b
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -532,7 +577,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0x7c3f75e6
+#define IRIS_DEVICE_LAUNCH_HPP 0xb5d3d5c9
 
 namespace iris::device {
 
@@ -557,6 +602,13 @@ class Launch {
   /// steps ascend within a launch.
   __device__ __forceinline__ u64 flag_value(u32 step) const { return (number_ + 1) << flag_step_bits | step; }
 
+  /// What marks words that this launch sends: never 0, and for 2^32 launches that of no other which uses the same
+  /// ping-pong buffer.
+  __device__ __forceinline__ u32 mark() const {
+    const u32 mark = static_cast<u32>(number_ + 1);
+    return mark == 0 ? 1 : mark;
+  }
+
   /// The number of this block's next barrier.
   __device__ __forceinline__ u32 count_barrier() { return barriers_++; }
 
@@ -577,7 +629,7 @@ class Launch {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0x7c3f75e6
+#elif IRIS_DEVICE_LAUNCH_HPP != 0xb5d3d5c9
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -842,7 +894,7 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0x535e5b3a
+#define IRIS_DEVICE_PARTITION_HPP 0xea49f05c
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -926,15 +978,79 @@ __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, co
   }
 }
 
+/// Where `count` packs of `width` elements begin, anywhere.
+template <int width_, int count_>
+struct PackPlaces {
+  static constexpr int width = width_;
+  static constexpr int count = count_;
+
+  i64 begin[count];
+
+  __device__ __forceinline__ i64 operator[](int pack) const { return begin[pack]; }
+};
+
+/// Packs of matrices of equally many rows and columns: which row each is in, and the column where it begins.
+template <int width, int count>
+struct RowPacks {
+  i64 row[count];
+  i64 column[count];
+
+  /// In a matrix whose rows are `stride` elements apart.
+  __device__ __forceinline__ PackPlaces<width, count> in(i64 stride) const {
+    PackPlaces<width, count> places;
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) places.begin[pack] = row[pack] * stride + column[pack];
+    return places;
+  }
+};
+
+/// Calls body(RowPacks<…>) until every element of rows × columns, a multiple of `vector`, has been given to one thread
+/// of the group: `unroll` packs in an iteration, then single ones. A thread divides once, then it counts.
+template <int vector, int unroll, typename Body>
+__device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 rows, i64 columns, const Body& body) {
+  const i64 across = columns / vector;
+  const i64 packs = rows * across;
+  if (group.index >= packs) return;
+  i64 row = group.index / across;
+  i64 column = group.index - row * across;
+  const i64 rows_on = group.size / across;
+  const i64 columns_on = group.size - rows_on * across;
+  const auto take = [&]<int count>(RowPacks<vector, count>& taken) {
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) {
+      taken.row[pack] = row;
+      taken.column[pack] = column * vector;
+      row += rows_on;
+      column += columns_on;
+      if (column >= across) {
+        column -= across;
+        ++row;
+      }
+    }
+    body(taken);
+  };
+  i64 first = group.index;
+  for (; first + (unroll - 1) * group.size < packs; first += unroll * group.size) {
+    RowPacks<vector, unroll> taken;
+    take(taken);
+  }
+  if constexpr (unroll > 1) {
+    for (; first < packs; first += group.size) {
+      RowPacks<vector, 1> taken;
+      take(taken);
+    }
+  }
+}
+
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0x535e5b3a
+#elif IRIS_DEVICE_PARTITION_HPP != 0xea49f05c
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/rma.hpp
 
 #ifndef IRIS_DEVICE_RMA_HPP
-#define IRIS_DEVICE_RMA_HPP 0x10d25df0
+#define IRIS_DEVICE_RMA_HPP 0x02564db2
 
 /// Reading and writing the memory of any rank. All accesses are plain: another rank sees a store, and a load sees
 /// another rank's store, only when ordered by a signal (signal.hpp, barrier.hpp) or an atomic (atomics.hpp).
@@ -981,27 +1097,26 @@ __device__ __forceinline__ void copy(const Context& context, const T* source, T*
   copy_elements<width>(on_rank(context, source, from), on_rank(context, destination, to), count);
 }
 
-/// What one thread holds of a PackIndex: index.count packs.
+/// What one thread holds of the packs that a PackIndex, or PackPlaces, names: index.count of them.
 template <typename T, int width, int count>
 struct Packs {
   Pack<T, width> packs[count];
 };
 
 /// The packs at `index` of the array at `base` (of any rank), all loads in flight together.
-template <typename T, int width, int count>
-__device__ __forceinline__ Packs<T, width, count> load(const T* base, const PackIndex<width, count>& index) {
-  Packs<T, width, count> values;
+template <typename T, typename Index>
+__device__ __forceinline__ Packs<T, Index::width, Index::count> load(const T* base, const Index& index) {
+  Packs<T, Index::width, Index::count> values;
 #pragma unroll
-  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + index[i]);
+  for (int i = 0; i < Index::count; ++i) values.packs[i] = load_pack<Index::width>(base + index[i]);
   return values;
 }
 
 /// Writes the packs at `index` of the array at `base` (of any rank).
-template <typename T, int width, int count>
-__device__ __forceinline__ void store(T* base, const PackIndex<width, count>& index,
-                                      const Packs<T, width, count>& values) {
+template <typename T, typename Index>
+__device__ __forceinline__ void store(T* base, const Index& index, const Packs<T, Index::width, Index::count>& values) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) store_pack(base + index[i], values.packs[i]);
+  for (int i = 0; i < Index::count; ++i) store_pack(base + index[i], values.packs[i]);
 }
 
 /// Each element converted, rounded once.
@@ -1014,14 +1129,14 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_RMA_HPP != 0x10d25df0
+#elif IRIS_DEVICE_RMA_HPP != 0x02564db2
 #error "iris/device/rma.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/reduce.hpp
 
 #ifndef IRIS_DEVICE_REDUCE_HPP
-#define IRIS_DEVICE_REDUCE_HPP 0xb460e632
+#define IRIS_DEVICE_REDUCE_HPP 0xa35e755f
 
 /// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
 /// gives the same bits.
@@ -1079,6 +1194,16 @@ __device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumul
   return a;
 }
 
+/// One pack of each rank, reduced in rank order in Config::Accumulate and rounded once, to Config::Result.
+template <typename Config, typename Operation, typename T, int width>
+__device__ __forceinline__ Pack<typename Config::Result, width> reduce_packs(
+    const Pack<T, width> (&values)[Config::world]) {
+  Pack<typename Config::Accumulate, width> sum = convert_pack<typename Config::Accumulate>(values[0]);
+#pragma unroll
+  for (i32 rank = 1; rank < Config::world; ++rank) reduce_into<Operation>(sum, values[rank]);
+  return convert_pack<typename Config::Result>(sum);
+}
+
 /// The packs at `index` of all `sources` (one array a rank), loaded together, reduced in rank order in
 /// Config::Accumulate and rounded once, to Config::Result.
 template <typename Config, typename Operation, typename T, int width, int count>
@@ -1104,7 +1229,7 @@ __device__ __forceinline__ Packs<typename Config::Result, width, count> load_and
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_REDUCE_HPP != 0xb460e632
+#elif IRIS_DEVICE_REDUCE_HPP != 0xa35e755f
 #error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -7,7 +7,7 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 6;
+inline constexpr i32 abi_version = 7;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -45,7 +45,7 @@ struct Context {
   i32 world;
   u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
   u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
-  char* workspace;      ///< symmetric; 256-byte aligned
+  char* workspace;      ///< symmetric; 256-byte aligned; zero at first
   u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait

@@ -25,6 +25,13 @@ class Launch {
   /// steps ascend within a launch.
   __device__ __forceinline__ u64 flag_value(u32 step) const { return (number_ + 1) << flag_step_bits | step; }
 
+  /// What marks words that this launch sends: never 0, and for 2^32 launches that of no other which uses the same
+  /// ping-pong buffer.
+  __device__ __forceinline__ u32 mark() const {
+    const u32 mark = static_cast<u32>(number_ + 1);
+    return mark == 0 ? 1 : mark;
+  }
+
   /// The number of this block's next barrier.
   __device__ __forceinline__ u32 count_barrier() { return barriers_++; }
 

@@ -84,4 +84,68 @@ __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, co
   }
 }
 
+/// Where `count` packs of `width` elements begin, anywhere.
+template <int width_, int count_>
+struct PackPlaces {
+  static constexpr int width = width_;
+  static constexpr int count = count_;
+
+  i64 begin[count];
+
+  __device__ __forceinline__ i64 operator[](int pack) const { return begin[pack]; }
+};
+
+/// Packs of matrices of equally many rows and columns: which row each is in, and the column where it begins.
+template <int width, int count>
+struct RowPacks {
+  i64 row[count];
+  i64 column[count];
+
+  /// In a matrix whose rows are `stride` elements apart.
+  __device__ __forceinline__ PackPlaces<width, count> in(i64 stride) const {
+    PackPlaces<width, count> places;
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) places.begin[pack] = row[pack] * stride + column[pack];
+    return places;
+  }
+};
+
+/// Calls body(RowPacks<…>) until every element of rows × columns, a multiple of `vector`, has been given to one thread
+/// of the group: `unroll` packs in an iteration, then single ones. A thread divides once, then it counts.
+template <int vector, int unroll, typename Body>
+__device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 rows, i64 columns, const Body& body) {
+  const i64 across = columns / vector;
+  const i64 packs = rows * across;
+  if (group.index >= packs) return;
+  i64 row = group.index / across;
+  i64 column = group.index - row * across;
+  const i64 rows_on = group.size / across;
+  const i64 columns_on = group.size - rows_on * across;
+  const auto take = [&]<int count>(RowPacks<vector, count>& taken) {
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) {
+      taken.row[pack] = row;
+      taken.column[pack] = column * vector;
+      row += rows_on;
+      column += columns_on;
+      if (column >= across) {
+        column -= across;
+        ++row;
+      }
+    }
+    body(taken);
+  };
+  i64 first = group.index;
+  for (; first + (unroll - 1) * group.size < packs; first += unroll * group.size) {
+    RowPacks<vector, unroll> taken;
+    take(taken);
+  }
+  if constexpr (unroll > 1) {
+    for (; first < packs; first += group.size) {
+      RowPacks<vector, 1> taken;
+      take(taken);
+    }
+  }
+}
+
 }  // namespace iris::device

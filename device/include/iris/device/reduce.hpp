@@ -58,6 +58,16 @@ __device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumul
   return a;
 }
 
+/// One pack of each rank, reduced in rank order in Config::Accumulate and rounded once, to Config::Result.
+template <typename Config, typename Operation, typename T, int width>
+__device__ __forceinline__ Pack<typename Config::Result, width> reduce_packs(
+    const Pack<T, width> (&values)[Config::world]) {
+  Pack<typename Config::Accumulate, width> sum = convert_pack<typename Config::Accumulate>(values[0]);
+#pragma unroll
+  for (i32 rank = 1; rank < Config::world; ++rank) reduce_into<Operation>(sum, values[rank]);
+  return convert_pack<typename Config::Result>(sum);
+}
+
 /// The packs at `index` of all `sources` (one array a rank), loaded together, reduced in rank order in
 /// Config::Accumulate and rounded once, to Config::Result.
 template <typename Config, typename Operation, typename T, int width, int count>

@@ -49,27 +49,26 @@ __device__ __forceinline__ void copy(const Context& context, const T* source, T*
   copy_elements<width>(on_rank(context, source, from), on_rank(context, destination, to), count);
 }
 
-/// What one thread holds of a PackIndex: index.count packs.
+/// What one thread holds of the packs that a PackIndex, or PackPlaces, names: index.count of them.
 template <typename T, int width, int count>
 struct Packs {
   Pack<T, width> packs[count];
 };
 
 /// The packs at `index` of the array at `base` (of any rank), all loads in flight together.
-template <typename T, int width, int count>
-__device__ __forceinline__ Packs<T, width, count> load(const T* base, const PackIndex<width, count>& index) {
-  Packs<T, width, count> values;
+template <typename T, typename Index>
+__device__ __forceinline__ Packs<T, Index::width, Index::count> load(const T* base, const Index& index) {
+  Packs<T, Index::width, Index::count> values;
 #pragma unroll
-  for (int i = 0; i < count; ++i) values.packs[i] = load_pack<width>(base + index[i]);
+  for (int i = 0; i < Index::count; ++i) values.packs[i] = load_pack<Index::width>(base + index[i]);
   return values;
 }
 
 /// Writes the packs at `index` of the array at `base` (of any rank).
-template <typename T, int width, int count>
-__device__ __forceinline__ void store(T* base, const PackIndex<width, count>& index,
-                                      const Packs<T, width, count>& values) {
+template <typename T, typename Index>
+__device__ __forceinline__ void store(T* base, const Index& index, const Packs<T, Index::width, Index::count>& values) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) store_pack(base + index[i], values.packs[i]);
+  for (int i = 0; i < Index::count; ++i) store_pack(base + index[i], values.packs[i]);
 }
 
 /// Each element converted, rounded once.

@@ -224,6 +224,10 @@ struct Poll {
   __device__ static u64 load(const u64* flag) {
     return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
+  __device__ static Words load_words(const u64* from) {
+    return {{__hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM),
+             __hip_atomic_load(global(from) + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)}};
+  }
   __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
   __device__ static u64 nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }  // it ticks at 100 MHz
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
@@ -231,6 +235,18 @@ struct Poll {
 
 __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
   return poll_until<Poll>(flag, at_least, timeout_ns);
+}
+
+__device__ __forceinline__ void store_words(u64* to, const Words& words) {
+  __hip_atomic_store(global(to), words.values[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
+template <int count>
+__device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
+                                          u64 timeout_ns, Words (&seen)[count]) {
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform

@@ -181,6 +181,27 @@ inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*t
   return *const_cast<const volatile u64*>(flag);
 }
 
+inline void store_words(u64* to, const Words& words) {
+  atomic_store<Order::relaxed, Scope::sys>(to, words.values[0]);
+  atomic_store<Order::relaxed, Scope::sys>(to + 1, words.values[1]);
+}
+
+/// Waits for pairs of words, one from each of `count` ranks from `first_source` on. Marks count up, and here they never
+/// wrap around.
+template <int count>
+i32 wait_words(const u64* const (&places)[count], u32 mark, i32 first_source, u64 /*timeout_ns*/,
+               Words (&seen)[count]) {
+  i32 missing = -1;
+  for (i32 i = 0; i < count; ++i) {
+    for (int word = 0; word < 2; ++word) {
+      const u64* const place = places[i] + word;
+      if (iris_host_engine->wait(place, u64{mark} << 32, first_source + i, Wait::arrival) == 0) missing = i;
+      seen[i].values[word] = *const_cast<const volatile u64*>(place);
+    }
+  }
+  return missing;
+}
+
 template <int... indices>
 struct Indices {};
 template <int count, int... indices>

@@ -220,6 +220,14 @@ struct Poll {
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
     return value;
   }
+  __device__ static Words load_words(const u64* from) {
+    Words words;
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(words.values[0]), "=l"(words.values[1])
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+    return words;
+  }
   __device__ static void acquire() {}  // each load did
   __device__ static u64 nanoseconds() {
     u64 now;
@@ -231,6 +239,19 @@ struct Poll {
 
 __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
   return poll_until<Poll>(flag, at_least, timeout_ns);
+}
+
+__device__ __forceinline__ void store_words(u64* to, const Words& words) {
+  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "l"(words.values[0]),
+               "l"(words.values[1])
+               : "memory");
+}
+
+/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
+template <int count>
+__device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
+                                          u64 timeout_ns, Words (&seen)[count]) {
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform

@@ -32,5 +32,34 @@ __device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   }
 }
 
+/// Two words of 64 bits, each written and read as a whole; together they are aligned to 16 bytes.
+struct Words {
+  u64 values[2];
+};
+
+/// Polls pairs of words until the upper halves of all are `mark` or `timeout_ns` have passed. Returns the number of a
+/// pair that lacks it, or -1; `seen` is what was last read.
+template <typename Poll, int count>
+__device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32 mark, u64 timeout_ns,
+                                          Words (&seen)[count]) {
+  u64 start = 0;
+  for (u32 polls = 1;; ++polls) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) seen[i] = Poll::load_words(places[i]);
+    i32 missing = -1;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      if (seen[i].values[0] >> 32 != mark || seen[i].values[1] >> 32 != mark) missing = i;
+    }
+    if (missing < 0) return missing;
+    if (polls % 256 == 0) {
+      const u64 now = Poll::nanoseconds();
+      if (start == 0) start = now;
+      if (now - start > timeout_ns) return missing;
+    }
+    Poll::pause();
+  }
+}
+
 }  // namespace platform
 }  // namespace iris::device

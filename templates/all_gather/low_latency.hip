@@ -1,0 +1,41 @@
+#include <iris/device/lines.hpp>
+
+#include "../sample_config.hpp"
+
+// Every rank sends its input to all in lines that carry their own flags, and puts what has come in its place: one shard
+// after another, or, if columns are what is gathered, side by side.
+template <i32 vector>
+__device__ __forceinline__ void exchange(const Launch<Config>& launch, const Config::Element* input,
+                                         Config::Element* output, const Rows& shard, i64 shard_begins) {
+  const Mailbox<Config> mailbox(launch, shard.count());
+  const ThreadGroup threads = grid_threads<Config>();
+
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    const auto values = load_line<vector>(input, {1, shard.count(), shard.count()}, line);
+#pragma unroll
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      mailbox.send(line, values, peer_at<Config::world>(launch.context, offset));
+    }
+  }
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    LinePack<Config::Element> arrived[Config::world];
+    if (!mailbox.receive(line, arrived)) return;
+#pragma unroll
+    for (i32 rank = 0; rank < Config::world; ++rank) {
+      store_line<vector>(output + rank * shard_begins, shard, line, arrived[rank]);
+    }
+  }
+}
+
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
+                                       i64 m, i64 n) {
+  const Launch<Config> launch(context);
+  const Rows shard = {m, n, Config::column_shards * n};
+  const i64 shard_begins = Config::column_shards > 1 ? n : m * n;
+  // Shards, and their rows, are aligned for packs if they begin on a multiple of one.
+  if (shard_begins % Config::vector == 0) {
+    exchange<Config::vector>(launch, input, output, shard, shard_begins);
+  } else {
+    exchange<1>(launch, input, output, shard, shard_begins);
+  }
+}

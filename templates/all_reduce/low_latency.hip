@@ -1,0 +1,27 @@
+#include <iris/device/lines.hpp>
+#include <iris/device/reduce.hpp>
+
+#include "../sample_config.hpp"
+
+// Every rank sends its input to all in lines that carry their own flags, and reduces what has come. One thread reads an
+// element before it writes it, so the output may be the input.
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
+                                       i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const Mailbox<Config> mailbox(launch, m * n);
+  const ThreadGroup threads = grid_threads<Config>();
+  const Rows all = {1, m * n, m * n};
+
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    const auto values = load_line<Config::vector>(input, all, line);
+#pragma unroll
+    for (i32 offset = 0; offset < Config::world; ++offset) {
+      mailbox.send(line, values, peer_at<Config::world>(context, offset));
+    }
+  }
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    LinePack<Config::Element> arrived[Config::world];
+    if (!mailbox.receive(line, arrived)) return;
+    store_line<Config::vector>(output, all, line, reduce_packs<Config, Config::Operation>(arrived));
+  }
+}

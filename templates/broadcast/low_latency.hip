@@ -1,0 +1,38 @@
+#include <iris/device/lines.hpp>
+
+#include "../sample_config.hpp"
+
+// The root sends its input to all in lines that carry their own flags. The others send it one empty line, so that its
+// launch, too, ends only once every rank has started it.
+__device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const Mailbox<Config>& mailbox,
+                                            const Config::Element* input, Config::Element* output, const Rows& all) {
+  const ThreadGroup threads = grid_threads<Config>();
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    const auto values = load_line<Config::vector>(input, all, line);
+#pragma unroll
+    for (i32 offset = 1; offset < Config::world; ++offset) {
+      mailbox.send(line, values, peer_at<Config::world>(launch.context, offset));
+    }
+    store_line<Config::vector>(output, all, line, values);
+  }
+  for (i64 offset = 1 + threads.index; offset < Config::world; offset += threads.size) {
+    LinePack<Config::Element> empty;
+    mailbox.receive_from(0, peer_at<Config::world>(launch.context, static_cast<i32>(offset)), empty);
+  }
+}
+
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
+                                       i64 m, i64 n) {
+  const Launch<Config> launch(context);
+  const Mailbox<Config> mailbox(launch, m * n);
+  const Rows all = {1, m * n, m * n};
+  if (context.rank == Config::root) return send_to_all(launch, mailbox, input, output, all);
+
+  const ThreadGroup threads = grid_threads<Config>();
+  if (threads.index == 0) mailbox.send(0, {}, Config::root);
+  for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    LinePack<Config::Element> values;
+    if (!mailbox.receive_from(line, Config::root, values)) return;
+    store_line<Config::vector>(output, all, line, values);
+  }
+}

@@ -1,0 +1,198 @@
+#include "iris/device/lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/device/fake_engine.hpp"
+
+namespace iris::device {
+namespace {
+
+struct Config {
+  static constexpr i32 world = 2;
+  static constexpr i32 blocks = 1;
+  static constexpr i32 threads = 1;
+  using Element = f32;
+};
+
+TEST(Lines, AreAtLeastOneOfEachMessage) {
+  EXPECT_EQ(lines_of<f32>(0), 1);
+  EXPECT_EQ(lines_of<f32>(2), 1);
+  EXPECT_EQ(lines_of<f32>(3), 2);
+  EXPECT_EQ(lines_of<f64>(3), 3);
+  EXPECT_EQ(lines_of<bf16>(9), 3);
+}
+
+/// What a message of i32 looks like after it was cut into lines and put together elsewhere.
+template <int vector>
+void expect_copied(const Rows& from, const Rows& to) {
+  std::vector<i32> source(static_cast<std::size_t>(from.rows * from.stride) + 2);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<i32>(i) + 1;
+  std::vector<i32> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
+  for (i64 line = 0; line < lines_of<i32>(from.count()); ++line) {
+    store_line<vector>(copy.data(), to, line, load_line<vector>(source.data(), from, line));
+  }
+  std::vector<i32> expected(copy.size(), -1);
+  for (i64 row = 0; row < from.rows; ++row) {
+    for (i64 column = 0; column < from.columns; ++column) {
+      const i64 element = row * from.columns + column;
+      expected[static_cast<std::size_t>(element / to.columns * to.stride + element % to.columns)] =
+          source[static_cast<std::size_t>(row * from.stride + column)];
+    }
+  }
+  EXPECT_EQ(copy, expected) << from.rows << " x " << from.columns << " by " << vector;
+}
+
+TEST(Lines, HoldWhatLiesWithinTheMessage) {
+  for (const i64 count : {0, 1, 2, 5, 8}) {
+    expect_copied<2>({1, count, count}, {1, count, count});
+    expect_copied<1>({1, count, count}, {1, count, count});
+  }
+}
+
+TEST(Lines, CrossTheEndsOfRows) {
+  for (const i64 columns : {1, 3, 5}) {
+    expect_copied<1>({3, columns, columns + 4}, {3, columns, columns + 2});
+    expect_copied<1>({1, 3 * columns, 3 * columns}, {3, columns, columns + 1});
+  }
+  expect_copied<2>({3, 4, 8}, {3, 4, 6});
+}
+
+TEST(Lines, AreZeroBeyondTheMessage) {
+  const std::vector<f32> values = {1, 2, 3, 4};
+  const LinePack<f32> line = load_line<2>(values.data(), {1, 3, 3}, 1);
+  EXPECT_EQ(line[0], 3);
+  EXPECT_EQ(line[1], 0);
+}
+
+TEST(Mark, IsThatOfTheLaunchAndNeverZero) {
+  FakeEngine engine;
+  FakeHeaps heaps(1);
+  const Context context = heaps.context(0);
+  const auto mark_after = [&](u64 launches) {
+    *context.launches = launches;
+    return Launch<Config>(context).mark();
+  };
+  EXPECT_EQ(mark_after(0), 1u);
+  EXPECT_EQ(mark_after(7), 8u);
+  EXPECT_EQ(mark_after((u64{1} << 32) - 2), 0xffffffffu);
+  EXPECT_EQ(mark_after((u64{1} << 32) - 1), 1u)
+      << "where none of this buffer has been, the launch before being 2^32 - 2";
+  EXPECT_EQ(mark_after((u64{1} << 32) + 1), 2u);
+}
+
+class MailboxTest : public testing::Test {
+ protected:
+  template <typename Body>
+  void run(i32 rank, const Body& body) {
+    const Context context = heaps.context(rank);
+    *context.launches = launches;
+    engine.run(0, 0, [&] {
+      const Launch<Config> launch(context);
+      body(Mailbox<Config>(launch, 3));
+    });
+  }
+
+  FakeEngine engine;
+  FakeHeaps heaps{2};
+  u64 launches = 0;
+};
+
+TEST_F(MailboxTest, BringsLinesOfEveryRankInItsSlot) {
+  for (const i32 rank : {0, 1}) {
+    run(rank, [&](const Mailbox<Config>& mailbox) {
+      ASSERT_EQ(mailbox.lines(), 2);
+      for (const i64 line : {0, 1}) {
+        const f32 value = static_cast<f32>(10 * rank + line);
+        for (const i32 peer : {0, 1}) mailbox.send(line, {{value, -value}}, peer);
+      }
+    });
+  }
+  for (const i32 rank : {0, 1}) {
+    run(rank, [&](const Mailbox<Config>& mailbox) {
+      LinePack<f32> from[2];
+      ASSERT_TRUE(mailbox.receive(1, from));
+      EXPECT_EQ(from[0][0], 1);
+      EXPECT_EQ(from[0][1], -1);
+      EXPECT_EQ(from[1][0], 11);
+      LinePack<f32> one;
+      ASSERT_TRUE(mailbox.receive_from(0, 1, one));
+      EXPECT_EQ(one[1], -10);
+    });
+  }
+  EXPECT_EQ(heaps.fault.raised, 0u);
+}
+
+TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
+  launches = 4;
+  run(1, [](const Mailbox<Config>& mailbox) { mailbox.send(0, {{1, 2}}, 0); });
+  launches = 6;  // the next in the same buffer
+  std::vector<i32> asked;
+  engine.on_wait = [&](const u64*, u64 at_least, i32 peer, Wait what) {
+    asked.push_back(peer);
+    EXPECT_EQ(at_least, u64{7} << 32);
+    EXPECT_EQ(what, Wait::arrival);
+  };
+  run(0, [](const Mailbox<Config>& mailbox) {
+    LinePack<f32> values;
+    EXPECT_FALSE(mailbox.receive_from(0, 1, values));
+  });
+  EXPECT_EQ(asked, (std::vector<i32>{1, 1}));
+  EXPECT_EQ(heaps.fault.raised, 1u);
+  EXPECT_EQ(heaps.fault.rank, 0);
+  EXPECT_EQ(heaps.fault.peer, 1);
+  EXPECT_EQ(heaps.fault.wait, Wait::arrival);
+  EXPECT_EQ(heaps.fault.expected, u64{7} << flag_step_bits);
+  EXPECT_EQ(heaps.fault.seen, u64{5} << flag_step_bits);
+}
+
+TEST_F(MailboxTest, NamesTheRankWhoseLineLacks) {
+  run(0, [](const Mailbox<Config>& mailbox) { mailbox.send(0, {{1, 2}}, 0); });
+  run(0, [](const Mailbox<Config>& mailbox) {
+    LinePack<f32> from[2];
+    EXPECT_FALSE(mailbox.receive(0, from));
+  });
+  EXPECT_EQ(heaps.fault.peer, 1);
+}
+
+/// Pair number `late` gets its second word at the poll number `arrives_at`; each reading of the clock is 100 ns later.
+struct ScriptedWords {
+  static inline u32 polls = 0;
+  static inline u32 arrives_at = 0;
+  static inline u64 clock = 0;
+  static platform::Words load_words(const u64* from) {
+    if (*from == 0) ++polls;
+    const bool late = *from == 1 && polls < arrives_at;
+    return {{u64{7} << 32 | *from, (late ? u64{6} : u64{7}) << 32 | 5}};
+  }
+  static u64 nanoseconds() { return clock += 100; }
+  static void pause() {}
+  static i32 run(u32 arrival, platform::Words (&seen)[2]) {
+    polls = 0;
+    clock = 0;
+    arrives_at = arrival;
+    const u64 numbers[2] = {0, 1};
+    const u64* const places[2] = {&numbers[0], &numbers[1]};
+    return platform::poll_words<ScriptedWords>(places, 7, 1000, seen);
+  }
+};
+
+TEST(PollWords, WaitsUntilBothWordsOfEachPairHaveCome) {
+  platform::Words seen[2];
+  EXPECT_EQ(ScriptedWords::run(1, seen), -1);
+  EXPECT_EQ(ScriptedWords::polls, 1u);
+  EXPECT_EQ(ScriptedWords::run(300, seen), -1);
+  EXPECT_EQ(ScriptedWords::polls, 300u);
+  EXPECT_EQ(static_cast<u32>(seen[1].values[0]), 1u);
+  EXPECT_EQ(static_cast<u32>(seen[1].values[1]), 5u);
+}
+
+TEST(PollWords, GivesUpAfterTheTimeoutAndSaysWhich) {
+  platform::Words seen[2];
+  EXPECT_EQ(ScriptedWords::run(~0u, seen), 1);
+  EXPECT_EQ(ScriptedWords::polls, 12u * 256u);
+}
+
+}  // namespace
+}  // namespace iris::device
