@@ -73,8 +73,9 @@ struct Combination {
         .algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes_of(algorithm).at(dtype), .op = op};
     const std::vector<std::string> layouts = test::layouts_of(algorithm);
     sample.layout = layouts[(world + dtype) % layouts.size()];
-    const Extents matrix = test::matmul_extents(algorithm, sample.world, 37, 29, 19);
-    if (!dynamic) sample.extents = test::is_matmul(algorithm) ? matrix : Extents{{"m", 5}, {"n", 4099}};
+    const Extents extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, sample.world, 37, 29, 19)
+                                                       : test::collective_extents(algorithm, sample.world, 5, 4099);
+    sample.extents = dynamic ? test::known_extents(algorithm, extents) : extents;
     return sample;
   }
 };

@@ -53,12 +53,11 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
     sample.op = ops[op];
     sample.layout = layouts[layout];
     const std::vector<Extents> extents = test::awkward_extents(algorithm, sample.world);
-    const bool dynamic = size == sizes;
-    if (!dynamic) sample.extents = extents[size];
-    SCOPED_TRACE(sample.text());
-    const BuiltOperation built = build(sample);
-    for (const Extents& each : extents) {
-      if (dynamic || each == sample.extents) expect_right(built, each);
+    for (std::size_t each = 0; each < sizes; ++each) {
+      if (size != sizes && size != each) continue;
+      sample.extents = size == sizes ? test::known_extents(algorithm, extents[each]) : extents[each];
+      SCOPED_TRACE(sample.text());
+      expect_right(build(sample), extents[each]);
     }
   }
 }
@@ -79,7 +78,7 @@ TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
   const Algorithm& algorithm = GetParam();
   const auto gpus = static_cast<int>(survey_gpus().gpus.size());
   for (int world = 1; world <= gpus; ++world) {
-    Extents extents = {{"m", 1}, {"n", 85002}};
+    Extents extents = test::collective_extents(algorithm, world, 1, 85002);
     if (test::is_matmul(algorithm)) extents = test::matmul_extents(algorithm, world, 96, 200, 136);
     for (const char* dtype : {"f32", "bf16"}) {
       const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype, .extents = extents};
@@ -121,8 +120,8 @@ TEST_P(GpuMatrix, RankThatNeverLaunchesIsNamedAndNobodyHangs) {
   const Algorithm& algorithm = GetParam();
   if (algorithm.pattern == "matmul") GTEST_SKIP() << "its ranks do not wait for one another";
   Sample sample = small(3, "f32");
-  sample.extents =
-      test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 64, 64, 64) : Extents{{"m", 1}, {"n", 4096}};
+  sample.extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 64, 64, 64)
+                                              : test::collective_extents(algorithm, 3, 1, 4096);
   expect_missing_rank_is_named(sample);
   if (test::is_matmul(algorithm)) expect_missing_rank_is_named(test::matrix_unit_samples(algorithm, 3).back());
 }
@@ -178,7 +177,7 @@ TEST(GpuAllReduce, VariantsAgreeBitwise) {
                     .extents = {{"m", 1}, {"n", 10007}},
                     .config = "blocks: 3, threads: 128"};
       const BuffersOfRanks one_shot = run_operation(build(sample), options).outputs;
-      for (const char* variant : {"two_shot", "ring"}) {
+      for (const char* variant : {"low_latency", "two_shot", "ring"}) {
         sample.algorithm.variant = variant;
         EXPECT_EQ(run_operation(build(sample), options).outputs, one_shot) << sample.text();
       }

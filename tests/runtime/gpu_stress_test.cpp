@@ -69,7 +69,7 @@ std::vector<Sample> samples_of(int world) {
         all.push_back({.algorithm = algorithm,
                        .world = world,
                        .dtype = n == 5 ? "f32" : "bf16",
-                       .extents = {{"m", 3}, {"n", n}},
+                       .extents = test::collective_extents(algorithm, world, 3, n),
                        .config = test::small_grid(algorithm, 128)});
       }
     }

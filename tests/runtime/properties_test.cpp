@@ -55,9 +55,17 @@ TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
     const BuffersOfRanks one_shot =
         apply(Sample{{"all_reduce", "one_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs);
     for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
-    EXPECT_EQ(apply(Sample{{"all_reduce", "two_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
+    for (const char* variant : {"low_latency", "two_shot", "ring"}) {
+      EXPECT_EQ(apply(Sample{{"all_reduce", variant}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
+          << variant << " of " << name;
+    }
+    const Extents divided = {{"m", 1}, {"n", 1200}};
+    const BuffersOfRanks of_divided = random_inputs(world(), 1200, dtype);
+    Sample phases{{"all_reduce", "reduce_scatter_all_gather"}, world(), name};
+    phases.extents = divided;
+    EXPECT_EQ(apply(phases, divided, of_divided),
+              apply(Sample{{"all_reduce", "one_shot"}, world(), name}, divided, of_divided))
         << name;
-    EXPECT_EQ(apply(Sample{{"all_reduce", "ring"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot) << name;
   }
 }
 
@@ -84,16 +92,20 @@ TEST_P(Properties, AllToAllTwiceChangesNothing) {
 
 TEST_P(Properties, BroadcastGivesEveryRankTheRootsInput) {
   const BuffersOfRanks inputs = random_inputs(world(), 777, Dtype::bf16);
-  const BuffersOfRanks outputs =
-      apply(Sample{{"broadcast", "direct"}, world(), "bf16"}, {{"m", 1}, {"n", 777}}, inputs);
-  for (const auto& output : outputs) EXPECT_EQ(output, inputs[ranks() / 2]);  // the sample's root
+  for (const char* variant : {"direct", "low_latency", "scatter_gather"}) {
+    const BuffersOfRanks outputs =
+        apply(Sample{{"broadcast", variant}, world(), "bf16"}, {{"m", 1}, {"n", 777}}, inputs);
+    for (const auto& output : outputs) EXPECT_EQ(output, inputs[ranks() / 2]) << variant;  // the sample's root
+  }
 }
 
 TEST_P(Properties, OrderOfExecutionChangesNothing) {
   for (const auto& [pattern, variant] : {std::pair{"all_reduce", "one_shot"},
+                                         {"all_reduce", "low_latency"},
                                          {"all_reduce", "two_shot"},
                                          {"all_reduce", "ring"},
-                                         {"all_to_all", "direct"}}) {
+                                         {"all_to_all", "direct"},
+                                         {"all_to_all", "low_latency"}}) {
     const Sample sample = Sample{{pattern, variant}, world(), "f32"};
     const bool all_to_all = std::string(pattern) == "all_to_all";
     const BuffersOfRanks inputs = random_inputs(world(), 501 * (all_to_all ? ranks() : 1), Dtype::f32);
@@ -104,7 +116,7 @@ TEST_P(Properties, OrderOfExecutionChangesNothing) {
 }
 
 TEST_P(Properties, AllReduceInPlaceIsAllReduce) {
-  for (const char* variant : {"one_shot", "two_shot", "ring"}) {
+  for (const char* variant : {"one_shot", "low_latency", "two_shot", "ring"}) {
     const Sample sample = Sample{{"all_reduce", variant}, world(), "f32"};
     const BuffersOfRanks inputs = random_inputs(world(), 1003, Dtype::f32);
     const BuffersOfRanks expected = apply(sample, {{"m", 1}, {"n", 1003}}, inputs);
@@ -232,7 +244,7 @@ TEST_P(Properties, OperationsStandInAStreamLikeAnyKernel) {
   const BuiltOperation add_index = test::host_operation("add_index", world());
   for (const Algorithm& algorithm : test::every_algorithm()) {
     const Extents extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, world(), 17, 21, 5)
-                                                       : Extents{{"m", 3}, {"n", 171}};
+                                                       : test::collective_extents(algorithm, world(), 3, 171);
     const Sample sample{.algorithm = algorithm, .world = world(), .dtype = "i32", .extents = extents};
     const BuiltOperation built = build(sample);
     const auto expected = chain_results(built.manifest, extents);
@@ -264,8 +276,8 @@ INSTANTIATE_TEST_SUITE_P(Worlds, Properties, testing::Values(1, 2, 3, 5, 8),
 TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
   for (const Algorithm& algorithm : test::every_algorithm()) {
     if (algorithm.pattern == "matmul") continue;  // its ranks do not wait for one another
-    const Extents extents =
-        test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 8, 16, 16) : Extents{{"m", 1}, {"n", 512}};
+    const Extents extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, 3, 8, 16, 16)
+                                                       : test::collective_extents(algorithm, 3, 1, 512);
     const Sample sample{.algorithm = algorithm, .world = 3, .extents = extents};
     BuiltOperation built = build(sample);
     built.manifest.timeout_ms = 24 * 3600 * 1000;  // nobody waits for that

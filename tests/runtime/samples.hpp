@@ -141,13 +141,30 @@ inline Extents matmul_extents(const Algorithm& algorithm, int world, std::int64_
   return {{"m", m * world}, {"n", n}, {"k", k}};
 }
 
+/// Those of a collective that are closest to m × n among those that the algorithm can do: one row of shards for copy
+/// engines that exchange them, columns that divide among the ranks.
+inline Extents collective_extents(const Algorithm& algorithm, int world, std::int64_t m, std::int64_t n) {
+  if (algorithm.name() == "all_to_all_copy_engine") m = 1;
+  if (algorithm.variant == "reduce_scatter_all_gather") n = (n + world - 1) / world * world;
+  return {{"m", m}, {"n", n}};
+}
+
+/// Of these extents the ones that must be known when the algorithm is planned, so that it knows that it can do them.
+inline Extents known_extents(const Algorithm& algorithm, const Extents& extents) {
+  if (algorithm.name() == "all_to_all_copy_engine") return {{"m", extents.at("m")}};
+  if (algorithm.variant == "reduce_scatter_all_gather") return {{"n", extents.at("n")}};
+  return {};
+}
+
 /// Sizes that no vector width, block or world divides, and the degenerate ones.
 inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int world) {
-  if (!is_matmul(algorithm)) {
-    return {{{"m", 1}, {"n", 0}},  {{"m", 1}, {"n", 1}},    {{"m", 1}, {"n", 3}},   {{"m", 1}, {"n", 17}},
-            {{"m", 5}, {"n", 51}}, {{"m", 1}, {"n", 1000}}, {{"m", 1}, {"n", 4099}}};
-  }
   std::vector<Extents> all;
+  if (!is_matmul(algorithm)) {
+    for (const auto& [m, n] : {std::pair{1, 0}, {1, 1}, {1, 3}, {1, 17}, {5, 51}, {1, 1000}, {1, 4099}}) {
+      all.push_back(collective_extents(algorithm, world, m, n));
+    }
+    return all;
+  }
   for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{
            {0, 3, 5}, {1, 1, 1}, {3, 17, 0}, {5, 0, 4}, {37, 29, 19}, {16, 70, 33}}) {
     all.push_back(matmul_extents(algorithm, world, m, n, k));

@@ -130,15 +130,17 @@ class Mailbox {
     platform::Words seen[count];
     const Context& context = launch_.context;
     const i32 missing = platform::wait_words(places, launch_.mark(), first_source, context.timeout_ns, seen);
+    u64 late = 0;  // of the word that lacks the mark
 #pragma unroll
     for (i32 i = 0; i < count; ++i) {
-      const Halves halves = {{static_cast<u32>(seen[i].values[0]), static_cast<u32>(seen[i].values[1])}};
-      from[i] = __builtin_bit_cast(LinePack<Element>, halves);
-      if (i != missing) continue;
-      const u64 mark = (seen[i].values[0] < seen[i].values[1] ? seen[i].values[0] : seen[i].values[1]) >> 32;
-      raise_fault(context, first_source + i, Wait::arrival, launch_.flag_value(0), mark << flag_step_bits);
+      const u64 first = seen[i].values[0];
+      const u64 second = seen[i].values[1];
+      from[i] = __builtin_bit_cast(LinePack<Element>, Halves{{static_cast<u32>(first), static_cast<u32>(second)}});
+      if (i == missing) late = first < second ? first : second;
     }
-    return missing < 0;
+    if (missing < 0) return true;
+    raise_fault(context, first_source + missing, Wait::arrival, launch_.flag_value(0), late >> 32 << flag_step_bits);
+    return false;
   }
 
   const Launch<Config>& launch_;
