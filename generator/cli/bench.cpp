@@ -26,6 +26,7 @@ struct BenchCommand {
   std::string target;
   std::string sizes;
   int world = 0;
+  std::string against;
   int batches = iris::BenchOptions{}.batches;
   std::uint64_t seed = 0;
   bool json = false;
@@ -35,11 +36,13 @@ constexpr const char* footer =
     R"(A time is the median over batches, graphs of launches that follow one another, of the slowest rank. Sizes and
 bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
 time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
-the two. Nothing is verified: that is what `irisgen run` does.
+the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks, in graphs of
+as many launches: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows.
 
 Examples:
   irisgen bench spec.yaml
   irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
+  irisgen bench spec.yaml --sizes 1K:1G --against nccl
   irisgen bench spec.yaml --target sm_90a --json)";
 
 /// The target asked for, or that of this machine's GPUs.
@@ -68,6 +71,14 @@ std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::strin
   }
 }
 
+/// Each vendor has a library of its own.
+void check_library(const std::string& against, const Target& target) {
+  const std::string own = target.platform == Platform::amd ? "rccl" : "nccl";
+  if (against.empty() || against == own) return;
+  throw UsageError("--against: kernels for " + std::string(target.name) + " can be measured against " + own + ", not " +
+                   against);
+}
+
 Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchReport& report) {
   Json points = Json::array();
   for (const iris::BenchPoint& point : report.points) {
@@ -87,13 +98,16 @@ Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchRe
                       {"tflops", point.tflops},
                       {"product_us", point.product_us},
                       {"links_us", point.links_us},
-                      {"of_limit", point.product_us > 0 ? Json(point.of_limit()) : Json()}});
+                      {"of_limit", point.product_us > 0 ? Json(point.of_limit()) : Json()},
+                      {"library_us", point.library.time_us},
+                      {"library_window_us", point.library.window_us}});
   }
   return {{"kernel", kernel.name},
           {"pattern", kernel.problem.pattern},
           {"dtype", to_string(kernel.problem.dtype)},
           {"target", target.name},
           {"device", report.device},
+          {"library", report.library},
           {"world", report.world},
           {"ranks_per_device", report.ranks_per_device},
           {"points", std::move(points)}};
@@ -124,6 +138,7 @@ void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
   const bool fused = std::ranges::any_of(report.points, [](const auto& point) { return point.product_us > 0; });
   titles.emplace_back(multiplies ? "TFLOP/s" : "bus GB/s");
   if (fused) titles.insert(titles.end(), {"product us", "links us", "of limit"});
+  if (!report.library.empty()) titles.insert(titles.end(), {report.library + " us", "in windows", "its best / ours"});
   Table table(titles);
   for (const iris::BenchPoint& point : report.points) {
     std::vector<std::string> row = {
@@ -138,6 +153,11 @@ void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
     if (fused) {
       row.insert(row.end(), {number(point.product_us), number(point.links_us), number(100 * point.of_limit()) + " %"});
     }
+    if (!report.library.empty()) {
+      const std::string in_windows = point.library.window_us > 0 ? number(point.library.window_us) : "-";
+      row.insert(row.end(),
+                 {number(point.library.time_us), in_windows, number(point.library.best_us() / point.time_us)});
+    }
     table.add(row);
   }
   table.print(std::cout);
@@ -147,6 +167,7 @@ ExitCode bench(const BenchCommand& command) {
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = bench_target(command.target);
+  check_library(command.against, target);
   Json all = Json::array();
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
@@ -154,7 +175,8 @@ ExitCode bench(const BenchCommand& command) {
       iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes),
                                  .batches = command.batches,
                                  .seed = command.seed,
-                                 .compiler = {}};
+                                 .compiler = {},
+                                 .against_library = !command.against.empty()};
       options.progress = [&](int done, int total) {
         progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
       };
@@ -178,6 +200,8 @@ void add_bench(CLI::App& program, Action& action) {
   app->add_option("--sizes", command->sizes,
                   "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
   app->add_option("--kernel", command->kernel, "Only this kernel");
+  app->add_option("--against", command->against, "nccl or rccl: measure the vendor's library of collectives, too")
+      ->check(CLI::IsMember({"nccl", "rccl"}));
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
   app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
       ->check(CLI::Range(1, 10000))

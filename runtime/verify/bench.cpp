@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -12,6 +13,8 @@
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/verify/batch.hpp"
+#include "runtime/verify/bench_peer.hpp"
 #include "runtime/verify/random.hpp"
 #include "runtime/world/heap.hpp"
 
@@ -19,9 +22,6 @@ namespace iris {
 namespace {
 using irisgen::KernelSpec;
 using irisgen::Plan;
-
-/// A batch lasts about this long at most, so that large sizes do not take minutes.
-constexpr double longest_batch_ms = 20;
 
 /// A kernel at one size.
 struct Measured {
@@ -119,139 +119,48 @@ class Buffers {
   std::vector<void*> pointers_;
 };
 
-/// A time stamp in the rank's default stream.
-class TimeStamp {
- public:
-  explicit TimeStamp(Device& device) : device_(device), event_(device.create_event()) {
-    device.record(event_, nullptr);
-  }
-  ~TimeStamp() { device_.destroy_event(event_); }
-  TimeStamp(const TimeStamp&) = delete;
-  TimeStamp& operator=(const TimeStamp&) = delete;
-
-  double milliseconds_since(const TimeStamp& start) const { return device_.milliseconds(start.event_, event_); }
-
- private:
-  Device& device_;
-  Event event_;
-};
-
-/// Launches that follow one another, as a batch of them is: one graph, so that the host's part in a launch is not
-/// measured. Ranks that share a GPU launch each time anew: a copy of theirs waits on the host for what stands before
-/// it.
-class Batch {
- public:
-  Batch(Context& context, Operation& operation, const Buffers& buffers, int launches, bool as_graph)
-      : context_(context), operation_(operation), buffers_(buffers), launches_(launches) {
-    if (!as_graph) return;
-    context.device().begin_capture(nullptr);
-    launch_each();
-    graph_ = context.device().end_capture(nullptr);
-  }
-  ~Batch() {
-    if (graph_ != nullptr) context_.device().destroy_graph(graph_);
-  }
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
-
-  /// Microseconds of a launch, as this rank's device counts them. The launch before the first event makes ranks that
-  /// work together start together: a collective ends when all have taken part.
-  double time_us() const {
-    context_.barrier();
-    operation_.launch(buffers_.pointers());
-    const TimeStamp start(context_.device());
-    graph_ != nullptr ? context_.device().launch_graph(graph_, nullptr) : launch_each();
-    const TimeStamp stop(context_.device());
-    context_.synchronize();
-    return stop.milliseconds_since(start) * 1000 / launches_;
-  }
-
- private:
-  void launch_each() const {
-    for (int launch = 0; launch < launches_; ++launch) operation_.launch(buffers_.pointers());
-  }
-
-  Context& context_;
-  Operation& operation_;
-  const Buffers& buffers_;
-  int launches_;
-  Graph graph_ = nullptr;
-};
-
-/// Microseconds per launch, [batch][rank]; every rank writes its own column.
-using Times = std::vector<std::vector<double>>;
-
-/// The same on every rank, because all compute it from all ranks' times of the warm-up.
-int launches_of_batch(const std::vector<double>& warm_up_us, int most) {
-  const double slowest_us = std::max(*std::max_element(warm_up_us.begin(), warm_up_us.end()), 1e-3);
-  return std::clamp(static_cast<int>(longest_batch_ms * 1000 / slowest_us), 1, most);
-}
-
 /// An operation on one rank, and how its batches go.
 class Measurement {
  public:
-  Measurement(Context& context, const Measured& measured, const BenchOptions& options, bool as_graph, Times& times)
-      : context_(context),
-        buffers_(context, measured, options.seed),
+  Measurement(Context& context, const Measured& measured, const BenchOptions& options, bool as_graphs, Times& times)
+      : buffers_(context, measured, options.seed),
         operation_(context, measured.built),
-        as_graph_(as_graph),
-        times_(times) {}
+        batches_(context, nullptr, [this] { operation_.launch(buffers_.pointers()); }, as_graphs, times) {}
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
 
-  /// The first row of the times is of the warm-up, from which every rank finds the same length of a batch.
-  void warm_up(int most_launches) {
-    constexpr int warm_up_launches = 5;
-    batch_.emplace(context_, operation_, buffers_, warm_up_launches, false);
-    batch_->time_us();
-    time_batch_number(0);
-    context_.barrier();
-    batch_.emplace(context_, operation_, buffers_, launches_of_batch(times_[0], most_launches), as_graph_);
-  }
-  void time_batch_number(std::size_t batch) {
-    times_[batch][static_cast<std::size_t>(context_.rank())] = batch_->time_us();
-  }
+  BatchSeries& batches() { return batches_; }
 
  private:
-  Context& context_;
   Buffers buffers_;
   Operation operation_;
-  bool as_graph_;
-  Times& times_;
-  std::optional<Batch> batch_;
+  BatchSeries batches_;
+};
+
+struct Readings {
+  Times kernel;
+  Times product;
 };
 
 /// The batches of a fused kernel and those of its product take turns, so that the chip is as warm for one as for the
 /// other.
-void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs, Times& times,
-                     Times& product_times) {
-  Measurement kernel(context, pair.kernel, options, as_graphs, times);
+void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs,
+                     Readings& readings) {
+  Measurement kernel(context, pair.kernel, options, as_graphs, readings.kernel);
   std::optional<Measurement> product;
-  if (pair.product) product.emplace(context, *pair.product, options, as_graphs, product_times);
-  kernel.warm_up(options.launches);
-  if (product) product->warm_up(options.launches);
-  for (std::size_t batch = 1; batch < times.size(); ++batch) {
-    kernel.time_batch_number(batch);
-    if (product) product->time_batch_number(batch);
+  if (pair.product) product.emplace(context, *pair.product, options, as_graphs, readings.product);
+  kernel.batches().warm_up(options.launches);
+  if (product) product->batches().warm_up(options.launches);
+  for (std::size_t batch = 1; batch < readings.kernel.size(); ++batch) {
+    kernel.batches().time(batch);
+    if (product) product->batches().time(batch);
   }
   context.barrier();
 }
 
-/// Of the slowest rank, from the fastest batch to the slowest; the warm-up does not count.
-std::vector<double> sorted_times(const Times& times) {
-  std::vector<double> slowest_rank;
-  slowest_rank.reserve(times.size());
-  for (const std::vector<double>& batch : std::span(times).subspan(1))
-    slowest_rank.push_back(*std::max_element(batch.begin(), batch.end()));
-  std::sort(slowest_rank.begin(), slowest_rank.end());
-  return slowest_rank;
-}
-double median(const std::vector<double>& sorted) {
-  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
-}
-
-BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target, const Times& times,
-                      const Times& product_times) {
+BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target, const Readings& readings) {
   const Measured& measured = pair.kernel;
-  const std::vector<double> slowest_rank = sorted_times(times);
+  const std::vector<double> slowest_rank = sorted_times(readings.kernel);
   const Plan& plan = measured.plan;
   const irisgen::Pattern& pattern = irisgen::pattern_of(plan.problem);
   BenchPoint point;
@@ -275,7 +184,7 @@ BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target
     const auto multiply_adds = static_cast<double>(size_of(pattern.product(plan.problem)));
     point.tflops = 2 * multiply_adds / (point.time_us * 1e6);
   }
-  if (pair.product) point.product_us = median(sorted_times(product_times));
+  if (pair.product) point.product_us = median(sorted_times(readings.product));
   return point;
 }
 
@@ -288,6 +197,8 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
         "the host target is for correctness and its times mean nothing; name a GPU target of this machine");
   if (options.batches < 1 || options.launches < 1)
     throw std::invalid_argument("a measurement needs at least one batch of one launch");
+  if (options.against_library && irisgen::pattern_of(kernel.problem).bus == nullptr)
+    throw std::invalid_argument(kernel.problem.pattern + " is no collective that the vendor's library has");
 
   std::vector<Pair> all;
   std::size_t heap_bytes = 0;
@@ -306,14 +217,17 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
     if (context.rank() == 0) report.device = context.device().description();
   });
   report.ranks_per_device = static_cast<int>(std::count(devices.begin(), devices.end(), devices.front()));
+  std::unique_ptr<const BenchPeer> peer;
+  if (options.against_library) peer = std::make_unique<BenchPeer>(target.platform, ranks, world);
+  if (peer) report.library = peer->description();
   for (const Pair& pair : all) {
     if (options.progress) options.progress(static_cast<int>(report.points.size()), static_cast<int>(all.size()));
-    Times times(static_cast<std::size_t>(options.batches) + 1, std::vector<double>(static_cast<std::size_t>(world)));
-    Times product_times = times;
-    ranks.run([&](Context& context) {
-      measure_on_rank(context, pair, options, report.ranks_per_device == 1, times, product_times);
-    });
-    report.points.push_back(make_point(pair, world, target, times, product_times));
+    const Times times = times_of(options.batches, world);
+    Readings readings = {times, times};
+    ranks.run(
+        [&](Context& context) { measure_on_rank(context, pair, options, report.ranks_per_device == 1, readings); });
+    report.points.push_back(make_point(pair, world, target, readings));
+    if (peer) report.points.back().library = peer->measure(pair.kernel.plan.problem, options);
   }
   return report;
 }

@@ -28,8 +28,17 @@ struct BenchOptions {
   int launches = 20;                ///< at most, of a batch; fewer where a launch is long
   std::uint64_t seed = 0;           ///< of the data
   std::string compiler = {};        ///< as for build_operation
+  bool against_library = false;     ///< measure the vendor's library of collectives, too: NCCL, RCCL
   /// Called from the calling thread before each size.
   std::function<void(int done, int total)> progress = nullptr;
+};
+
+/// What the vendor's library takes, median of as many batches of the same length; 0: not measured.
+struct LibraryTimes {
+  double time_us = 0;    ///< on any memory
+  double window_us = 0;  ///< on memory of its own, registered in windows that all ranks have alike
+
+  double best_us() const { return window_us > 0 ? std::min(time_us, window_us) : time_us; }
 };
 
 /// One size. Rates are in 10⁹ bytes per second, per GPU.
@@ -50,6 +59,7 @@ struct BenchPoint {
   /// Median for the product that is in a fused kernel alone, without any peer; 0 for what is not fused. Its batches and
   /// the kernel's take turns.
   double product_us = 0;
+  LibraryTimes library = {};
 
   /// Of a fused kernel, the share of what is possible: 1 where it takes as long as the larger of its product and links.
   double of_limit() const { return std::max(product_us, links_us) / time_us; }
@@ -57,17 +67,19 @@ struct BenchPoint {
 
 struct BenchReport {
   std::string device;
+  std::string library;  ///< "NCCL 2.28.9"; empty: not measured against
   int world = 1;
   int ranks_per_device = 1;  ///< the most; above 1 the numbers tell little, since ranks share one GPU
   std::vector<BenchPoint> points;
 };
 
-/// Measures a kernel on this machine's GPUs. A batch is one launch that lines the ranks up, then, between two device
-/// events of every rank, a graph of launches one after another; its time is the slowest rank's, divided by the
-/// launches. So a time contains what of the launches' gaps the device cannot hide, and no host time. (Ranks that share
-/// a GPU launch without a graph.) The data is random; the buffers are the same in every launch, so sizes below the L2
-/// cache's are measured there, as in nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for
-/// the host target (the CPU engine is for correctness), and what planning, compiling and launching throw.
+/// Measures a kernel on this machine's GPUs, a GPU for each rank if against the vendor's library. A batch is one launch
+/// that lines the ranks up, then, between two device events of every rank, a graph of launches one after another; its
+/// time is the slowest rank's, divided by the launches. So a time contains what of the launches' gaps the device cannot
+/// hide, and no host time. (Ranks that share a GPU launch without a graph.) The data is random; the buffers are the
+/// same in every launch, so sizes below the L2 cache's are measured there, as in nccl-tests. Nothing is verified:
+/// run_operation does that. Throws a sentence for the host target (the CPU engine is for correctness), and what
+/// planning, compiling and launching throw.
 BenchReport bench_operation(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
                             const BenchOptions& options = {});
 

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "iris/device.hpp"
+#include "iris/problem.hpp"
+#include "irisgen/target.hpp"
+#include "runtime/system/dynamic_library.hpp"
+
+namespace iris {
+
+/// The vendor's library of collectives, NCCL or RCCL, which has NCCL's interface, opened at run time to be measured
+/// beside ours. The declarations are our own because its headers are not on every machine that builds irisgen.
+class CollectiveLibrary {
+ public:
+  /// Throws std::runtime_error with a sentence that names the package if it cannot be opened.
+  explicit CollectiveLibrary(irisgen::Platform platform);
+
+  const std::string& description() const { return description_; }  ///< "NCCL 2.28.9"
+  /// Whether memory can be registered in windows that all ranks have alike, with which it takes faster ways.
+  bool has_windows() const { return calls_.register_window != nullptr; }
+
+  /// By which the ranks of one group find one another.
+  using Id = std::array<char, 128>;
+  Id make_id() const;
+
+ private:
+  friend class Communicator;
+  friend class WindowBuffer;
+
+  using Result = int;
+  using Handle = void*;
+  /// ncclUniqueId, which is passed by value.
+  struct UniqueId {
+    char bytes[128];
+  };
+  struct Calls {
+    Result (*get_version)(int* version);
+    Result (*get_unique_id)(UniqueId* id);
+    const char* (*error_string)(Result result);
+    Result (*init_rank)(Handle* communicator, int world, UniqueId id, int rank);
+    Result (*destroy)(Handle communicator);
+    Result (*group_start)();
+    Result (*group_end)();
+    Result (*all_reduce)(const void*, void*, std::size_t count, int type, int op, Handle, Stream);
+    Result (*all_gather)(const void*, void*, std::size_t sent, int type, Handle, Stream);
+    Result (*reduce_scatter)(const void*, void*, std::size_t received, int type, int op, Handle, Stream);
+    Result (*broadcast)(const void*, void*, std::size_t count, int type, int root, Handle, Stream);
+    Result (*send)(const void*, std::size_t count, int type, int peer, Handle, Stream);
+    Result (*receive)(void*, std::size_t count, int type, int peer, Handle, Stream);
+    Result (*allocate)(void** memory, std::size_t bytes);
+    Result (*free)(void* memory);
+    Result (*register_window)(Handle, void* memory, std::size_t bytes, Handle* window, int flags);
+    Result (*deregister_window)(Handle, Handle window);
+  };
+
+  /// Throws unless `result` is success.
+  void check(Result result, const char* what) const;
+
+  DynamicLibrary library_;
+  Calls calls_{};
+  std::string description_;
+};
+
+/// One rank of a group. Made and ended by all ranks together.
+class Communicator {
+ public:
+  Communicator(const CollectiveLibrary& library, const CollectiveLibrary::Id& id, int world, int rank);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Enqueues a collective of a static problem. Rows of all_to_all's shards are taken as one.
+  void enqueue(const Problem& problem, const void* input, void* output, Stream stream) const;
+
+ private:
+  friend class WindowBuffer;
+
+  void exchange(const Problem& problem, const char* input, char* output, Stream stream) const;
+
+  const CollectiveLibrary& library_;
+  CollectiveLibrary::Handle handle_ = nullptr;
+};
+
+/// Memory of the library's own, registered in a window. Made by all ranks together, of the same size.
+class WindowBuffer {
+ public:
+  WindowBuffer(const Communicator& communicator, std::size_t bytes);
+  ~WindowBuffer();
+  WindowBuffer(const WindowBuffer&) = delete;
+  WindowBuffer& operator=(const WindowBuffer&) = delete;
+
+  void* data() const { return memory_; }
+
+ private:
+  const Communicator& communicator_;
+  void* memory_ = nullptr;
+  CollectiveLibrary::Handle window_ = nullptr;
+};
+
+}  // namespace iris
