@@ -189,11 +189,14 @@ int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional
   return choose_vector_of(request, kernel, line_bytes, request.problem.dtype, run);
 }
 
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
+                 bool one_for_each_unit) {
   const Target& target = request.target;
   const std::int64_t threads = decide(request, kernel, "threads", target.threads, "",
                                       request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
-  const std::int64_t most = request.on_host() ? target.data_blocks : std::min(target.data_blocks, target.compute_units);
+  std::int64_t most = target.data_blocks;
+  if (!request.on_host())
+    most = one_for_each_unit ? target.compute_units : std::min<std::int64_t>(most, target.compute_units);
   const std::int64_t block_takes = std::max<std::int64_t>(1, threads * vector);
   const std::int64_t needed = elements ? divide_up(*elements, block_takes) : most;
   std::string reason = "known only at launch: as many as keep the links busy";

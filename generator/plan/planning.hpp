@@ -116,8 +116,10 @@ int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional
 iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape);
 
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
-/// accesses of `vector`.
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
+/// accesses of `vector`. Blocks that wait for one another's chunks hide that if there are more of them:
+/// `one_for_each_unit`.
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
+                 bool one_for_each_unit = false);
 
 /// Whether one block takes a whole compute unit: the main loops of matrix units leave no room for another.
 bool fills_compute_unit(const KernelPlan& kernel);

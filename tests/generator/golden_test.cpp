@@ -41,6 +41,7 @@ constexpr Golden goldens[] = {
     {"routes", "gfx942"},
     {"seed", "sm_90a"},
     {"checkpoint", "sm_90a"},
+    {"weights_of_root", "gfx942"},
     {"parameters", "host"},
     {"product", "sm_90a"},
     {"layer", "sm_90a"},

@@ -316,7 +316,8 @@ TEST(Broadcast, IsScatteredAndGatheredWhereItIsLarge) {
     return plan("broadcast", "dtype: bf16, world: 4, shape: {n: " + n + "}", "sm_90a").variant;
   };
   EXPECT_EQ(variant("1024"), "low_latency");
-  EXPECT_EQ(variant("33554432"), "scatter_gather");
+  EXPECT_EQ(variant("4194304"), "scatter_gather");
+  EXPECT_EQ(variant("536870912"), "chain");
   EXPECT_EQ(plan("broadcast", "dtype: bf16, world: 2, shape: {n: 33554432}", "sm_90a").variant, "direct");
 }
 
