@@ -7,9 +7,9 @@
 namespace iris {
 namespace {
 
-DynamicLibrary open(irisgen::Platform platform) {
+DynamicLibrary open(irisgen::Platform platform, const std::string& path) {
   const bool amd = platform == irisgen::Platform::amd;
-  const std::vector<std::string> names = {amd ? "librccl.so.1" : "libnccl.so.2"};
+  const std::vector<std::string> names = {!path.empty() ? path : amd ? "librccl.so.1" : "libnccl.so.2"};
   try {
     return DynamicLibrary::open_first(names);
   } catch (const std::exception& error) {
@@ -52,7 +52,8 @@ int op_of(const Problem& problem) {
 
 }  // namespace
 
-CollectiveLibrary::CollectiveLibrary(irisgen::Platform platform) : library_(open(platform)) {
+CollectiveLibrary::CollectiveLibrary(irisgen::Platform platform, const std::string& path)
+    : library_(open(platform, path)) {
   library_.bind(calls_.get_version, "ncclGetVersion");
   library_.bind(calls_.get_unique_id, "ncclGetUniqueId");
   library_.bind(calls_.error_string, "ncclGetErrorString");

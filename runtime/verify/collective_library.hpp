@@ -16,8 +16,9 @@ namespace iris {
 /// beside ours. The declarations are our own because its headers are not on every machine that builds irisgen.
 class CollectiveLibrary {
  public:
-  /// Throws std::runtime_error with a sentence that names the package if it cannot be opened.
-  explicit CollectiveLibrary(irisgen::Platform platform);
+  /// Opens `path` alone if it is not empty, else the name that the vendor gives it. Throws std::runtime_error with a
+  /// sentence that names the package if it cannot be opened.
+  explicit CollectiveLibrary(irisgen::Platform platform, const std::string& path = {});
 
   const std::string& description() const { return description_; }  ///< "NCCL 2.28.9"
   /// Whether memory can be registered in windows that all ranks have alike, with which it takes faster ways.

@@ -49,6 +49,8 @@ TEST(Usage, WrongUsageIsTwo) {
       {"compile", spec, "--target", "host", "-o", folder.file("code"), "--compiler", "gcc"},
       {"bench", spec, "--seed", "-1"},
       {"bench", spec, "--target", "host"},
+      {"bench", spec, "--against", "mpi"},
+      {"bench", spec, "--target", "sm_90a", "--against", "rccl"},
       {"run", spec, "--world", "17"},
       {"cache"},
       {"schema", "unheard_of"},
