@@ -27,6 +27,7 @@ struct BenchCommand {
   std::string sizes;
   int world = 0;
   std::string against;
+  std::string svg;
   int batches = iris::BenchOptions{}.batches;
   std::uint64_t seed = 0;
   bool json = false;
@@ -42,7 +43,7 @@ as many launches: on plain memory and, since NCCL 2.27, on its own memory in sym
 Examples:
   irisgen bench spec.yaml
   irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
-  irisgen bench spec.yaml --sizes 1K:1G --against nccl
+  irisgen bench spec.yaml --sizes 1K:1G --against nccl --svg bandwidth.svg
   irisgen bench spec.yaml --target sm_90a --json)";
 
 /// The target asked for, or that of this machine's GPUs.
@@ -79,7 +80,22 @@ void check_library(const std::string& against, const Target& target) {
                    against);
 }
 
-Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchReport& report) {
+bool is_chart(std::string_view content) {
+  return content.starts_with("<svg ");
+}
+
+/// Better known before the measurement than after it.
+void check_chart(const BenchCommand& command, const Spec& spec) {
+  if (command.svg.empty()) return;
+  for (const KernelSpec& kernel : spec.kernels) {
+    if (pattern_of(kernel.problem).bus != nullptr) continue;
+    throw UsageError("--svg: a chart shows collectives against their size, and " + kernel.name + " is a " +
+                     kernel.problem.pattern + "; choose with --kernel");
+  }
+  check_named_file({"--svg", command.svg, is_chart}, inputs_of(command.spec));
+}
+
+Json to_json(const Target& target, const iris::BenchReport& report) {
   Json points = Json::array();
   for (const iris::BenchPoint& point : report.points) {
     Json extents = Json::object();
@@ -102,9 +118,9 @@ Json to_json(const KernelSpec& kernel, const Target& target, const iris::BenchRe
                       {"library_us", point.library.time_us},
                       {"library_window_us", point.library.window_us}});
   }
-  return {{"kernel", kernel.name},
-          {"pattern", kernel.problem.pattern},
-          {"dtype", to_string(kernel.problem.dtype)},
+  return {{"kernel", report.kernel},
+          {"pattern", report.pattern},
+          {"dtype", to_string(report.dtype)},
           {"target", target.name},
           {"device", report.device},
           {"library", report.library},
@@ -126,15 +142,15 @@ std::string shape_of(const iris::Extents& extents) {
   return join(lengths, "x");
 }
 
-void print_table(const KernelSpec& kernel, const iris::BenchReport& report) {
-  std::cout << heading(kernel.name) << ": " << kernel.problem.pattern << " of " << to_string(kernel.problem.dtype)
-            << ", " << report.world << " ranks on " << report.device << '\n';
+void print_table(const iris::BenchReport& report) {
+  std::cout << heading(report.kernel) << ": " << report.pattern << " of " << to_string(report.dtype) << ", "
+            << report.world << " ranks on " << report.device << '\n';
   if (report.ranks_per_device > 1) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }
   std::vector<std::string> titles = {"size",    "variant", "blocks x threads", "median us",
                                      "fastest", "slowest", "predicted"};
-  const bool multiplies = irisgen::pattern_of(kernel.problem).product != nullptr;
+  const bool multiplies = irisgen::find_pattern(report.pattern)->product != nullptr;
   const bool fused = std::ranges::any_of(report.points, [](const auto& point) { return point.product_us > 0; });
   titles.emplace_back(multiplies ? "TFLOP/s" : "bus GB/s");
   if (fused) titles.insert(titles.end(), {"product us", "links us", "of limit"});
@@ -168,7 +184,8 @@ ExitCode bench(const BenchCommand& command) {
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = bench_target(command.target);
   check_library(command.against, target);
-  Json all = Json::array();
+  check_chart(command, spec);
+  std::vector<iris::BenchReport> all;
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
@@ -180,12 +197,17 @@ ExitCode bench(const BenchCommand& command) {
       options.progress = [&](int done, int total) {
         progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
       };
-      const iris::BenchReport report = iris::bench_operation(kernel, world, target, options);
+      all.push_back(iris::bench_operation(kernel, world, target, options));
       progress.clear();
-      command.json ? all.push_back(to_json(kernel, target, report)) : print_table(kernel, report);
+      if (!command.json) print_table(all.back());
     }
   }
-  if (command.json) print_json(all);
+  if (command.json) {
+    Json json = Json::array();
+    for (const iris::BenchReport& report : all) json.push_back(to_json(target, report));
+    print_json(json);
+  }
+  if (!command.svg.empty()) write_file(command.svg, iris::bench_chart(all));
   return ok;
 }
 
@@ -202,6 +224,7 @@ void add_bench(CLI::App& program, Action& action) {
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--against", command->against, "nccl or rccl: measure the vendor's library of collectives, too")
       ->check(CLI::IsMember({"nccl", "rccl"}));
+  app->add_option("--svg", command->svg, "Also draw time and bandwidth against size into this file");
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
   app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
       ->check(CLI::Range(1, 10000))

@@ -210,6 +210,10 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
 
   World ranks({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed});
   BenchReport report;
+  report.kernel = kernel.name;
+  report.pattern = kernel.problem.pattern;
+  report.dtype = kernel.problem.dtype;
+  report.link_gbs = target.link_gbs;
   report.world = world;
   std::vector<int> devices(static_cast<std::size_t>(world));
   ranks.run([&](Context& context) {

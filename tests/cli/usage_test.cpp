@@ -50,6 +50,7 @@ TEST(Usage, WrongUsageIsTwo) {
       {"bench", spec, "--seed", "-1"},
       {"bench", spec, "--target", "host"},
       {"bench", spec, "--against", "mpi"},
+      {"bench", spec, "--target", "sm_90a", "--svg", spec},
       {"bench", spec, "--target", "sm_90a", "--against", "rccl"},
       {"run", spec, "--world", "17"},
       {"cache"},

@@ -111,5 +111,64 @@ TEST(BenchOperation, DynamicShapeWithoutSizesIsRefused) {
   EXPECT_THROW(bench_operation(kernel, 2, *irisgen::find_target("sm_90a")), std::invalid_argument);
 }
 
+/// 64 KiB in 4 µs, 64 MiB in 400, where the links carry 336 GB/s.
+BenchReport report_of_two_sizes() {
+  BenchReport report;
+  report.kernel = "sum";
+  report.pattern = "all_reduce";
+  report.dtype = Dtype::bf16;
+  report.link_gbs = 336;
+  report.device = "a <GPU>";
+  report.library = "NCCL 2.28.3";
+  report.world = 4;
+  for (const auto& [bytes, us] : {std::pair{std::int64_t{1} << 16, 4.0}, {std::int64_t{1} << 26, 400.0}}) {
+    BenchPoint point;
+    point.bytes = bytes;
+    point.time_us = us;
+    point.bus_gbs = 1.5 * static_cast<double>(bytes) / us / 1000;
+    point.library = {.time_us = 2 * us, .window_us = 0};
+    report.points.push_back(point);
+  }
+  return report;
+}
+
+/// The points of line number `line` of all lines of the image, "x,y x,y ".
+std::string points_of(const std::string& svg, int line) {
+  std::size_t at = 0;
+  for (int i = 0; i <= line; ++i) at = svg.find("<polyline", at) + 1;
+  const std::size_t begin = svg.find("points=\"", at) + 8;
+  return svg.substr(begin, svg.find('"', begin) - begin);
+}
+
+TEST(BenchChart, DrawsTimeAndBandwidthAgainstSize) {
+  const std::string svg = bench_chart(std::vector{report_of_two_sizes()});
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find("a &lt;GPU>"), std::string::npos);
+  EXPECT_NE(svg.find(">NCCL 2.28.3<"), std::string::npos);
+  EXPECT_EQ(svg.find("windows"), std::string::npos) << "none was measured";
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  // Times from 1 to 1000 µs over 162 units of height: 4 is 0.602 / 3 of it above the ground, 400 is 2.602 / 3.
+  EXPECT_EQ(points_of(svg, 0), "56.0,181.5 428.0,73.5 ");
+  EXPECT_EQ(points_of(svg, 1), "56.0,165.2 428.0,57.2 ");
+  // Bandwidths from 0 to 400 GB/s: 24.6 and 251.7, the library's half of it, and what the links carry.
+  EXPECT_EQ(points_of(svg, 3), "496.0,204.0 868.0,112.1 ");
+  EXPECT_EQ(points_of(svg, 4), "496.0,209.0 868.0,163.0 ");
+  EXPECT_EQ(points_of(svg, 5), "496.0,77.9 868.0,77.9 ");
+}
+
+TEST(BenchChart, IsHigherByARowForEachKernel) {
+  const std::string svg = bench_chart(std::vector{report_of_two_sizes(), report_of_two_sizes()});
+  EXPECT_NE(svg.find("height=\"500\""), std::string::npos);
+}
+
+TEST(BenchChart, IsOfCollectivesOnly) {
+  BenchReport report = report_of_two_sizes();
+  report.points[0].bytes = 0;
+  EXPECT_THROW(bench_chart(std::vector{report}), std::invalid_argument);
+  report.points.clear();
+  EXPECT_THROW(bench_chart(std::vector{report}), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace iris

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,12 +67,20 @@ struct BenchPoint {
 };
 
 struct BenchReport {
+  std::string kernel;  ///< its name
+  std::string pattern;
+  Dtype dtype = Dtype::f32;
+  double link_gbs = 0;  ///< that a GPU's links carry, as the target's rates have it
   std::string device;
   std::string library;  ///< "NCCL 2.28.9"; empty: not measured against
   int world = 1;
   int ranks_per_device = 1;  ///< the most; above 1 the numbers tell little, since ranks share one GPU
   std::vector<BenchPoint> points;
 };
+
+/// An SVG image with a row for each of these collectives: its time and its bus bandwidth against size, the library's,
+/// and what the links allow. Throws std::invalid_argument for what has no sizes.
+std::string bench_chart(std::span<const BenchReport> reports);
 
 /// Measures a kernel on this machine's GPUs, a GPU for each rank if against the vendor's library. A batch is one launch
 /// that lines the ranks up, then, between two device events of every rank, a graph of launches one after another; its
