@@ -9,10 +9,10 @@
 namespace iris {
 namespace {
 
-constexpr double width = 440;
+constexpr double width = 460;
 constexpr double height = 250;
 constexpr double left = 56;  // of the plot within its panel
-constexpr double right = 12;
+constexpr double right = 32;
 constexpr double top = 52;
 constexpr double bottom = 36;
 
@@ -131,7 +131,8 @@ class Panel {
       std::string points;
       for (const BenchPoint& point : report_.points) {
         const double value = value_of(line, point);
-        if (value > 0) points += format("%.1f,%.1f ", x_of(static_cast<double>(point.bytes)), y_of(value));
+        if (value > 0 && (!times_ || std::log10(value) >= low_))
+          points += format("%.1f,%.1f ", x_of(static_cast<double>(point.bytes)), y_of(value));
       }
       out += "<polyline fill=\"none\" " + std::string(line.style) + " points=\"" + points + "\"/>\n";
     }
@@ -149,15 +150,16 @@ class Panel {
 };
 
 std::string legend(const BenchReport& report, double y0) {
+  const double after_name = left + 12 + 7.6 * static_cast<double>(report.kernel.size());
   std::string out = label(left, y0 + 20, "start", report.kernel, " font-weight=\"bold\"");
-  out += label(left + 150, y0 + 20, "start",
+  out += label(after_name, y0 + 20, "start",
                report.pattern + " of " + std::string(to_string(report.dtype)) + ", " + std::to_string(report.world) +
                    " ranks on " + report.device);
-  double x = width + left;
+  double x = width + 8;
   for (const Line& line : lines_of(report)) {
     out += format("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" ", x, x + 22, y0 + 16, y0 + 16) + line.style +
            "/>\n" + label(x + 27, y0 + 20, "start", line.name);
-    x += 44 + 6.6 * static_cast<double>(line.name.size());
+    x += 42 + 6.4 * static_cast<double>(line.name.size());
   }
   return out;
 }

@@ -152,9 +152,9 @@ TEST(BenchChart, DrawsTimeAndBandwidthAgainstSize) {
   EXPECT_EQ(points_of(svg, 0), "56.0,181.5 428.0,73.5 ");
   EXPECT_EQ(points_of(svg, 1), "56.0,165.2 428.0,57.2 ");
   // Bandwidths from 0 to 400 GB/s: 24.6 and 251.7, the library's half of it, and what the links carry.
-  EXPECT_EQ(points_of(svg, 3), "496.0,204.0 868.0,112.1 ");
-  EXPECT_EQ(points_of(svg, 4), "496.0,209.0 868.0,163.0 ");
-  EXPECT_EQ(points_of(svg, 5), "496.0,77.9 868.0,77.9 ");
+  EXPECT_EQ(points_of(svg, 3), "516.0,204.0 888.0,112.1 ");
+  EXPECT_EQ(points_of(svg, 4), "516.0,209.0 888.0,163.0 ");
+  EXPECT_EQ(points_of(svg, 5), "516.0,77.9 888.0,77.9 ");
 }
 
 TEST(BenchChart, IsHigherByARowForEachKernel) {
