@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -271,6 +272,74 @@ TEST_P(Properties, OperationsStandInAStreamLikeAnyKernel) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, Properties, testing::Values(1, 2, 3, 5, 8),
                          [](const auto& info) { return "world" + std::to_string(info.param); });
+
+/// What a rank gives in a launch, in every element of its input; small, so that sums are exact.
+float given(std::size_t launch, int rank) {
+  return static_cast<float>(64 * launch + static_cast<std::size_t>(rank) + 1);
+}
+
+/// What it gets of that, at a place among so many elements.
+float expected_of(const std::string& pattern, std::size_t launch, int world, std::size_t element,
+                  std::size_t elements) {
+  if (pattern == "broadcast") return given(launch, world / 2);  // the sample's root
+  if (pattern == "all_gather" || pattern == "all_to_all") {
+    return given(launch, static_cast<int>(element / (elements / static_cast<std::size_t>(world))));
+  }
+  float sum = 0;
+  for (int rank = 0; rank < world; ++rank) sum += given(launch, rank);
+  return sum;
+}
+
+/// Launches of other lengths, of which none waits for the one before, on memory in which others have left their bytes.
+void expect_lengths_in_turn(const BuiltOperation& built, int world, std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 9> lengths = {7, 300, 0, 1, 300, 0, 299, 2, 300};
+  World ranks({.size = world, .heap_bytes = 4U << 20U, .seed = seed});
+  ranks.run([&](Context& context) {
+    void* const of_others = context.allocate(1U << 20U);
+    context.device().fill(of_others, 0xff, 1U << 20U);
+    context.free(of_others);
+    Operation operation(context, built, {{"n", 300}});
+    std::vector<std::vector<float>> results;
+    std::vector<void*> outputs;
+    for (std::size_t launch = 0; launch < lengths.size(); ++launch) {
+      const Extents extents = {{"m", 1}, {"n", lengths.at(launch)}};
+      std::vector<void*> buffers;
+      for (const Argument& argument : built.manifest.arguments) {
+        const auto bytes = static_cast<std::size_t>(bytes_of(argument, extents));
+        buffers.push_back(context.allocate(bytes));
+        const std::vector<float> values(bytes / sizeof(float), given(launch, context.rank()));
+        if (argument.access == Access::read) context.device().copy(buffers.back(), values.data(), bytes);
+        if (argument.access == Access::write) results.emplace_back(values.size());
+      }
+      outputs.push_back(buffers.back());
+      operation.launch(buffers, {{"n", lengths.at(launch)}});
+    }
+    context.barrier();
+    for (std::size_t launch = 0; launch < lengths.size(); ++launch) {
+      std::vector<float>& result = results[launch];
+      context.device().copy(result.data(), outputs[launch], result.size() * sizeof(float));
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        const float right = expected_of(built.manifest.problem.pattern, launch, world, i, result.size());
+        if (result[i] == right) continue;
+        throw std::runtime_error("launch " + std::to_string(launch) + ", element " + std::to_string(i) + " is " +
+                                 std::to_string(result[i]) + ", not " + std::to_string(right));
+      }
+    }
+  });
+}
+
+/// A word that an earlier launch has left at another place of its message is none of this one's.
+TEST(HostLines, OfOtherLengthsInTurnAreRight) {
+  for (const char* pattern : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    for (const int world : {1, 2, 3, 5}) {
+      const Sample sample{.algorithm = {pattern, "low_latency"}, .world = world, .extents = {{"m", 1}}};
+      const BuiltOperation built = build(sample);
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        EXPECT_NO_THROW(expect_lengths_in_turn(built, world, seed)) << pattern << ", " << world << ", seed " << seed;
+      }
+    }
+  }
+}
 
 /// A rank whose kernel never starts is named by those that wait, in every pattern, at once.
 TEST(HostDeadlock, NamesTheRankThatNeverLaunches) {
