@@ -247,7 +247,7 @@ namespace {
 
 /// Elements that a block passes on at a time: on a GPU 64 KiB of f32 for each signal.
 constexpr std::int64_t gpu_chunk = 16384;
-constexpr std::int64_t host_chunk = 1024;
+constexpr std::int64_t host_chunk = 64;  // short messages, too, are several
 
 /// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
 std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int vector) {
