@@ -113,10 +113,10 @@ class Panel {
       out += label(x0_ + left - 6, y_of(value) + 4, "end", format("%g", value));
     };
     if (times_) {
-      for (double power = low_; power <= high_; ++power) rule(std::pow(10, power));
+      for (int power = static_cast<int>(low_); power <= static_cast<int>(high_); ++power) rule(std::pow(10, power));
     } else {
-      const double step = high_ > 500 ? 200 : high_ > 100 ? 100 : 50;
-      for (double value = 0; value <= high_; value += step) rule(value);
+      const int step = high_ > 500 ? 200 : high_ > 100 ? 100 : 50;
+      for (int value = 0; value <= static_cast<int>(high_); value += step) rule(value);
     }
     const int every = std::max(1, static_cast<int>(std::ceil((last_ - first_) / 6)));
     for (int power = static_cast<int>(std::ceil(first_)); power <= last_; power += every) {
