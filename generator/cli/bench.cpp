@@ -37,8 +37,8 @@ constexpr const char* footer =
     R"(A time is the median over batches, graphs of launches that follow one another, of the slowest rank. Sizes and
 bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
 time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
-the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks, in graphs of
-as many launches: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows.
+the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks in the same
+way: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows.
 
 Examples:
   irisgen bench spec.yaml
@@ -72,10 +72,16 @@ std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::strin
   }
 }
 
-/// Each vendor has a library of its own.
-void check_library(const std::string& against, const Target& target) {
+/// Each vendor has a library of its own, of collectives alone.
+void check_library(const std::string& against, const Target& target, const Spec& spec) {
+  if (against.empty()) return;
   const std::string own = target.platform == Platform::amd ? "rccl" : "nccl";
-  if (against.empty() || against == own) return;
+  for (const KernelSpec& kernel : spec.kernels) {
+    if (pattern_of(kernel.problem).bus != nullptr) continue;
+    throw UsageError("--against: " + own + " has no " + kernel.problem.pattern + ", as " + kernel.name +
+                     " is; choose with --kernel");
+  }
+  if (against == own) return;
   throw UsageError("--against: kernels for " + std::string(target.name) + " can be measured against " + own + ", not " +
                    against);
 }
@@ -183,7 +189,7 @@ ExitCode bench(const BenchCommand& command) {
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = bench_target(command.target);
-  check_library(command.against, target);
+  check_library(command.against, target, spec);
   check_chart(command, spec);
   std::vector<iris::BenchReport> all;
   Progress progress;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <tuple>
@@ -243,7 +242,7 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double without_own = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
   // Measured on four H200s: where copies are late for the first turn, they are so for the next.
-  const double waiting = products.by_copy_engine ? std::ceil(without_own) : without_own;
+  const double waiting = products.by_copy_engine && without_own > 0 ? 1 : without_own;
   return std::max(multiply_us + waiting * link_us, link_us + tile_us);
 }
 

@@ -189,14 +189,11 @@ int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional
   return choose_vector_of(request, kernel, line_bytes, request.problem.dtype, run);
 }
 
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
-                 bool one_for_each_unit) {
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
   const Target& target = request.target;
   const std::int64_t threads = decide(request, kernel, "threads", target.threads, "",
                                       request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
-  std::int64_t most = target.data_blocks;
-  if (!request.on_host())
-    most = one_for_each_unit ? target.compute_units : std::min<std::int64_t>(most, target.compute_units);
+  const std::int64_t most = request.on_host() ? target.data_blocks : std::min(target.data_blocks, target.compute_units);
   const std::int64_t block_takes = std::max<std::int64_t>(1, threads * vector);
   const std::int64_t needed = elements ? divide_up(*elements, block_takes) : most;
   std::string reason = "known only at launch: as many as keep the links busy";
@@ -245,8 +242,6 @@ void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::
 
 namespace {
 
-/// Elements that a block passes on at a time: on a GPU 64 KiB of f32 for each signal.
-constexpr std::int64_t gpu_chunk = 16384;
 constexpr std::int64_t host_chunk = 64;  // short messages, too, are several
 
 /// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
@@ -261,11 +256,11 @@ std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int v
 
 }  // namespace
 
-void choose_chunk(const Request& request, KernelPlan& kernel, int vector) {
+void choose_chunk(const Request& request, KernelPlan& kernel, int vector, std::int64_t on_gpu) {
   const std::int64_t least = least_chunk(request, kernel, vector);
-  const std::int64_t chunk = decide(
-      request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : gpu_chunk),
-      "elements that a block passes on at a time", "long enough to hide a signal, short enough to fill the ring soon");
+  const std::int64_t chunk = decide(request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : on_gpu),
+                                    "elements that a block passes on at a time",
+                                    "long enough to hide a signal, short enough that the next rank begins soon");
   if (chunk < vector || chunk % vector != 0) {
     refuse(
         request, "chunk",
@@ -309,7 +304,7 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
 iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape) {
   const int of_line = elements_of_line(problem);
   const int slots = 2 * problem.world;  // each element travels beside as many bytes of marks
-  if (static_count(problem, shape) == 0) return workspace_of(problem, slots * of_line, {}, problem.dtype, of_line);
+  if (static_count(problem, shape) == 0) return workspace_of(problem, slots, {}, problem.dtype, of_line);
   return workspace_of(problem, slots, shape, problem.dtype, of_line);
 }
 

@@ -108,18 +108,18 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types);
 /// writes), fewer where runs of `run` elements must begin on an access boundary.
 int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run = {});
 
-/// Elements that travel in one line, of 8 bytes (device/lines.hpp),
+// Of kernels whose elements travel in lines (device/lines.hpp).
+
+/// Elements in one line.
 int elements_of_line(const Problem& problem);
-/// choose_vector() for the accesses to what lines hold,
+/// choose_vector() for the accesses to what a line holds.
 int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> run = {});
-/// and the workspace in which messages of product(shape) elements arrive from all ranks.
+/// The workspace in which messages of product(shape) elements arrive from all ranks.
 iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape);
 
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
-/// accesses of `vector`. Blocks that wait for one another's chunks hide that if there are more of them:
-/// `one_for_each_unit`.
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
-                 bool one_for_each_unit = false);
+/// accesses of `vector`.
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
 
 /// Whether one block takes a whole compute unit: the main loops of matrix units leave no room for another.
 bool fills_compute_unit(const KernelPlan& kernel);
@@ -132,8 +132,8 @@ void bound_grid(const Request& request, KernelPlan& kernel);
 /// packs.
 void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit = "accesses in flight");
 
-/// `chunk`, a multiple of `vector`: elements that a block passes on at a time.
-void choose_chunk(const Request& request, KernelPlan& kernel, int vector);
+/// `chunk`, a multiple of `vector`: elements that a block passes on at a time; so many on a GPU.
+void choose_chunk(const Request& request, KernelPlan& kernel, int vector, std::int64_t on_gpu);
 
 /// Flags of the kernel's barriers and `own` more, as device/signal.hpp counts them.
 void add_flags(KernelPlan& kernel, std::int64_t own = 0);

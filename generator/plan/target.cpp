@@ -8,11 +8,11 @@ namespace {
 
 // Where the figures come from:
 // - sm_90a: H200s on one NVLink 4 switch, our own readings: every GPU pushing to all others with plain 16-byte stores,
-//   the copy engine in permutations, a device-to-device copy (NVIDIA's H200 data sheet: 4800 GB/s). Launch and signal
-//   are fitted to collectives of 4 KiB on four of them: 5.6 µs with one signal, 7.0 to 7.7 with two, 15.4 with six; the
-//   copy engine's to all-gathers: on two 19 µs at 256 KiB and 113 µs at 64 MiB, on four 32 µs at 1 KiB. The main loop
-//   ran at 18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the chip's
-//   power is the limit.
+//   the copy engine in permutations, a device-to-device copy (NVIDIA's H200 data sheet: 4800 GB/s). Launch, signal and
+//   line are fitted to graphs of collectives of 4 KiB on four of them: 2.7 to 3.2 µs with lines, 4.2 with one signal,
+//   4.9 to 5.8 with two, 8.5 with three; the copy engine's to all-gathers of 1 KiB: 28 µs on four, 25 on two. The main
+//   loop ran at 18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the
+//   chip's power is the limit.
 // - gfx942: AMD Instinct MI300X data sheet: 7 Infinity Fabric links of 64 GB/s each way, 5.3 TB/s, 304 CUs, 163.4
 //   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix.
 // - gfx950: AMD Instinct MI355X data sheet: 7 links of 76.8 GB/s each way, 8 TB/s, 256 CUs, 157.3 TFLOP/s FP32 vector,

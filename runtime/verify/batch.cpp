@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -34,14 +35,29 @@ int launches_of_batch(const std::vector<double>& warm_up_us, int most) {
   return std::clamp(static_cast<int>(longest_batch_ms * 1000 / slowest_us), 1, most);
 }
 
+/// So that the stream can be used again.
+void end_failed_capture(Device& device, Stream stream) noexcept {
+  try {
+    device.destroy_graph(device.end_capture(stream));
+  } catch (const std::exception&) {
+    return;  // what failed before is what counts
+  }
+}
+
 }  // namespace
 
 Batch::Batch(Context& context, Stream stream, std::function<void()> launch, int launches, bool as_graph)
     : context_(context), stream_(stream), launch_(std::move(launch)), launches_(launches) {
   if (!as_graph) return;
-  context.device().begin_capture(stream);
-  launch_each();
-  graph_ = context.device().end_capture(stream);
+  Device& device = context.device();
+  device.begin_capture(stream);
+  try {
+    launch_each();
+  } catch (...) {
+    end_failed_capture(device, stream);
+    throw;
+  }
+  graph_ = device.end_capture(stream);
 }
 
 Batch::~Batch() {

@@ -8,14 +8,13 @@
 #include <stdexcept>
 
 #include "iris/jit.hpp"
-#include "iris/values.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/verify/batch.hpp"
-#include "runtime/verify/bench_peer.hpp"
-#include "runtime/verify/random.hpp"
+#include "runtime/verify/bench_buffers.hpp"
+#include "runtime/verify/library_bench.hpp"
 #include "runtime/world/heap.hpp"
 
 namespace iris {
@@ -80,50 +79,11 @@ Pair build_pair(const KernelSpec& kernel, int world, const irisgen::Target& targ
   return pair;
 }
 
-/// Random elements, the same run of them over and over: what matters to the time is that they are no zeros.
-std::vector<std::byte> random_bytes(std::size_t bytes, const Argument& argument, Op op, RandomStream stream) {
-  constexpr std::size_t run = 1 << 16;
-  const std::size_t elements = bytes / static_cast<std::size_t>(bytes_of(argument.dtype));
-  const std::vector<double> values = random_values(stream, std::min(elements, run), argument.dtype, op);
-  const std::vector<std::byte> pattern = to_bytes(values, argument.dtype);
-  std::vector<std::byte> data(bytes);
-  for (std::size_t at = 0; at < bytes; at += pattern.size())
-    std::copy_n(pattern.begin(), std::min(pattern.size(), bytes - at), data.begin() + static_cast<std::ptrdiff_t>(at));
-  return data;
-}
-
-/// One rank's buffers of one kernel, on the symmetric heap.
-class Buffers {
- public:
-  Buffers(Context& context, const Measured& measured, std::uint64_t seed) : context_(context) {
-    int position = 0;
-    for (const Argument& argument : measured.plan.arguments) {
-      const auto bytes = static_cast<std::size_t>(bytes_of(argument, measured.extents));
-      pointers_.push_back(context.allocate(bytes));
-      const RandomStream stream{.seed = seed, .rank = context.rank(), .argument = position++, .launch = 0};
-      const std::vector<std::byte> data =
-          random_bytes(bytes, argument, measured.plan.problem.op.value_or(Op::sum), stream);
-      context.device().copy(pointers_.back(), data.data(), bytes);
-    }
-  }
-  ~Buffers() {
-    for (void* pointer : pointers_) context_.free(pointer);
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-
-  std::span<void* const> pointers() const { return pointers_; }
-
- private:
-  Context& context_;
-  std::vector<void*> pointers_;
-};
-
 /// An operation on one rank, and how its batches go.
 class Measurement {
  public:
   Measurement(Context& context, const Measured& measured, const BenchOptions& options, bool as_graphs, Times& times)
-      : buffers_(context, measured, options.seed),
+      : buffers_(context, measured.plan.problem, options.seed),
         operation_(context, measured.built),
         batches_(context, nullptr, [this] { operation_.launch(buffers_.pointers()); }, as_graphs, times) {}
   Measurement(const Measurement&) = delete;
@@ -132,7 +92,7 @@ class Measurement {
   BatchSeries& batches() { return batches_; }
 
  private:
-  Buffers buffers_;
+  BenchBuffers buffers_;
   Operation operation_;
   BatchSeries batches_;
 };
@@ -200,6 +160,8 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   if (options.against_library && irisgen::pattern_of(kernel.problem).bus == nullptr)
     throw std::invalid_argument(kernel.problem.pattern + " is no collective that the vendor's library has");
 
+  std::optional<const CollectiveLibrary> library;
+  if (options.against_library) library.emplace(target.platform);
   std::vector<Pair> all;
   std::size_t heap_bytes = 0;
   for (const KernelSpec& sized : kernels_to_measure(kernel, world, options)) {
@@ -215,15 +177,15 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   report.dtype = kernel.problem.dtype;
   report.link_gbs = target.link_gbs;
   report.world = world;
+  if (library) report.library = library->description();
   std::vector<int> devices(static_cast<std::size_t>(world));
   ranks.run([&](Context& context) {
     devices[static_cast<std::size_t>(context.rank())] = context.device().index();
     if (context.rank() == 0) report.device = context.device().description();
   });
   report.ranks_per_device = static_cast<int>(std::count(devices.begin(), devices.end(), devices.front()));
-  std::unique_ptr<const BenchPeer> peer;
-  if (options.against_library) peer = std::make_unique<BenchPeer>(target.platform, ranks, world);
-  if (peer) report.library = peer->description();
+  std::optional<const LibraryBench> library_bench;
+  if (library) library_bench.emplace(*library, ranks, report.ranks_per_device, world);
   for (const Pair& pair : all) {
     if (options.progress) options.progress(static_cast<int>(report.points.size()), static_cast<int>(all.size()));
     const Times times = times_of(options.batches, world);
@@ -231,7 +193,7 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
     ranks.run(
         [&](Context& context) { measure_on_rank(context, pair, options, report.ranks_per_device == 1, readings); });
     report.points.push_back(make_point(pair, world, target, readings));
-    if (peer) report.points.back().library = peer->measure(pair.kernel.plan.problem, options);
+    if (library_bench) report.points.back().library = library_bench->measure(pair.kernel.plan.problem, options);
   }
   return report;
 }

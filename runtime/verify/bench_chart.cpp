@@ -87,7 +87,8 @@ class Panel {
       }
     }
     low_ = times ? std::floor(std::log10(lowest)) : 0;
-    high_ = times ? std::max(low_ + 1, std::ceil(std::log10(highest))) : std::ceil(highest / 100) * 100;
+    high_ =
+        times ? std::max(low_ + 1, std::ceil(std::log10(highest))) : std::max(100.0, std::ceil(highest / 100) * 100);
     return axes() + plots();
   }
 

@@ -74,10 +74,11 @@ CollectiveLibrary::CollectiveLibrary(irisgen::Platform platform, const std::stri
     library_.bind(calls_.register_window, "ncclCommWindowRegister");
     library_.bind(calls_.deregister_window, "ncclCommWindowDeregister");
   }
+  description_ = platform == irisgen::Platform::amd ? "RCCL" : "NCCL";
   int version = 0;
   check(calls_.get_version(&version), "ncclGetVersion");
-  description_ = std::string(platform == irisgen::Platform::amd ? "RCCL " : "NCCL ") + std::to_string(version / 10000) +
-                 "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
+  description_ += " " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+                  std::to_string(version % 100);
 }
 
 CollectiveLibrary::Id CollectiveLibrary::make_id() const {
@@ -137,20 +138,25 @@ void Communicator::exchange(const Problem& problem, const char* input, char* out
   library_.check(calls.group_end(), "ncclGroupEnd");
 }
 
-WindowBuffer::WindowBuffer(const Communicator& communicator, std::size_t bytes) : communicator_(communicator) {
-  constexpr int symmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
-  const CollectiveLibrary& library = communicator.library_;
-  library.check(library.calls_.allocate(&memory_, bytes), "ncclMemAlloc");
-  const auto registered = library.calls_.register_window(communicator.handle_, memory_, bytes, &window_, symmetric);
-  if (registered == 0) return;
-  library.calls_.free(memory_);
-  library.check(registered, "ncclCommWindowRegister");
+LibraryMemory::LibraryMemory(const CollectiveLibrary& library, std::size_t bytes)
+    : library_(library), bytes_(std::max<std::size_t>(bytes, 1)) {
+  library.check(library.calls_.allocate(&data_, bytes_), "ncclMemAlloc");
 }
 
-WindowBuffer::~WindowBuffer() {
-  const CollectiveLibrary& library = communicator_.library_;
-  library.calls_.deregister_window(communicator_.handle_, window_);
-  library.calls_.free(memory_);
+LibraryMemory::~LibraryMemory() {
+  library_.calls_.free(data_);
+}
+
+Window::Window(const Communicator& communicator, const LibraryMemory& memory) : communicator_(communicator) {
+  constexpr int symmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
+  const CollectiveLibrary& library = communicator.library_;
+  library.check(
+      library.calls_.register_window(communicator.handle_, memory.data(), memory.bytes(), &handle_, symmetric),
+      "ncclCommWindowRegister");
+}
+
+Window::~Window() {
+  communicator_.library_.calls_.deregister_window(communicator_.handle_, handle_);
 }
 
 }  // namespace iris

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <string>
 
 #include "iris/device.hpp"
@@ -30,7 +29,8 @@ class CollectiveLibrary {
 
  private:
   friend class Communicator;
-  friend class WindowBuffer;
+  friend class LibraryMemory;
+  friend class Window;
 
   using Result = int;
   using Handle = void*;
@@ -78,7 +78,7 @@ class Communicator {
   void enqueue(const Problem& problem, const void* input, void* output, Stream stream) const;
 
  private:
-  friend class WindowBuffer;
+  friend class Window;
 
   void exchange(const Problem& problem, const char* input, char* output, Stream stream) const;
 
@@ -86,20 +86,34 @@ class Communicator {
   CollectiveLibrary::Handle handle_ = nullptr;
 };
 
-/// Memory of the library's own, registered in a window. Made by all ranks together, of the same size.
-class WindowBuffer {
+/// Memory of the library's own, on the current device; at least a byte.
+class LibraryMemory {
  public:
-  WindowBuffer(const Communicator& communicator, std::size_t bytes);
-  ~WindowBuffer();
-  WindowBuffer(const WindowBuffer&) = delete;
-  WindowBuffer& operator=(const WindowBuffer&) = delete;
+  LibraryMemory(const CollectiveLibrary& library, std::size_t bytes);
+  ~LibraryMemory();
+  LibraryMemory(const LibraryMemory&) = delete;
+  LibraryMemory& operator=(const LibraryMemory&) = delete;
 
-  void* data() const { return memory_; }
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const CollectiveLibrary& library_;
+  void* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+/// Registers such memory in a window that all ranks have alike. Made and ended by all ranks together.
+class Window {
+ public:
+  Window(const Communicator& communicator, const LibraryMemory& memory);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
 
  private:
   const Communicator& communicator_;
-  void* memory_ = nullptr;
-  CollectiveLibrary::Handle window_ = nullptr;
+  CollectiveLibrary::Handle handle_ = nullptr;
 };
 
 }  // namespace iris

@@ -23,7 +23,8 @@ __device__ __forceinline__ i64 chunks_of(i64 count) {
 
 __device__ __forceinline__ void scatter(const Launch<Config>& launch, const Config::Element* input,
                                         Config::Element* output, i64 count) {
-  for (i64 chunk = 0; chunk < chunks_of(count); ++chunk) {
+  const i64 chunks = chunks_of(count);
+  for (i64 chunk = 0; chunk < chunks; ++chunk) {
     for (i32 part = 0; part < parts; ++part) {
       const i32 peer = peer_at<Config::world>(launch.context, Config::world > 1 ? part + 1 : 0);
       Config::Element* const to = on_rank(launch.context, output, peer);
@@ -42,7 +43,8 @@ __device__ __forceinline__ bool gather(const Launch<Config>& launch, Config::Ele
   const Context& context = launch.context;
   const i32 after_root = context.rank - Config::root;
   const i32 part = (after_root > 0 ? after_root : after_root + Config::world) - 1;
-  for (i64 chunk = 0; chunk < chunks_of(count); ++chunk) {
+  const i64 chunks = chunks_of(count);
+  for (i64 chunk = 0; chunk < chunks; ++chunk) {
     const u32 step = static_cast<u32>(chunk);
     if (!block_wait_acquire(launch, own_flag<Config>(block_index()), step, Config::root, Wait::step)) return false;
     for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), chunk_of_part(count, part, chunk),

@@ -156,22 +156,25 @@ TEST_F(MailboxTest, NamesTheRankWhoseLineLacks) {
   EXPECT_EQ(heaps.fault.peer, 1);
 }
 
-/// Pair number `late` gets its second word at the poll number `arrives_at`; each reading of the clock is 100 ns later.
+/// A word of the second pair gets its mark at the poll number `arrives_at`; each reading of the clock is 100 ns later.
 struct ScriptedWords {
   static inline u32 polls = 0;
   static inline u32 arrives_at = 0;
+  static inline std::size_t late_word = 0;
   static inline u64 clock = 0;
   static platform::Words load_words(const u64* from) {
     if (*from == 0) ++polls;
-    const bool late = *from == 1 && polls < arrives_at;
-    return {{u64{7} << 32 | *from, (late ? u64{6} : u64{7}) << 32 | 5}};
+    platform::Words words = {{u64{7} << 32 | *from, u64{7} << 32 | 5}};
+    if (*from == 1 && polls < arrives_at) words.values[late_word] -= u64{1} << 32;
+    return words;
   }
   static u64 nanoseconds() { return clock += 100; }
   static void pause() {}
-  static i32 run(u32 arrival, platform::Words (&seen)[2]) {
+  static i32 run(u32 arrival, std::size_t word, platform::Words (&seen)[2]) {
     polls = 0;
     clock = 0;
     arrives_at = arrival;
+    late_word = word;
     const u64 numbers[2] = {0, 1};
     const u64* const places[2] = {&numbers[0], &numbers[1]};
     return platform::poll_words<ScriptedWords>(places, 7, 1000, seen);
@@ -180,17 +183,19 @@ struct ScriptedWords {
 
 TEST(PollWords, WaitsUntilBothWordsOfEachPairHaveCome) {
   platform::Words seen[2];
-  EXPECT_EQ(ScriptedWords::run(1, seen), -1);
-  EXPECT_EQ(ScriptedWords::polls, 1u);
-  EXPECT_EQ(ScriptedWords::run(300, seen), -1);
-  EXPECT_EQ(ScriptedWords::polls, 300u);
-  EXPECT_EQ(static_cast<u32>(seen[1].values[0]), 1u);
-  EXPECT_EQ(static_cast<u32>(seen[1].values[1]), 5u);
+  for (const std::size_t word : {0U, 1U}) {
+    EXPECT_EQ(ScriptedWords::run(1, word, seen), -1);
+    EXPECT_EQ(ScriptedWords::polls, 1u);
+    EXPECT_EQ(ScriptedWords::run(300, word, seen), -1);
+    EXPECT_EQ(ScriptedWords::polls, 300u);
+    EXPECT_EQ(static_cast<u32>(seen[1].values[0]), 1u);
+    EXPECT_EQ(static_cast<u32>(seen[1].values[1]), 5u);
+  }
 }
 
 TEST(PollWords, GivesUpAfterTheTimeoutAndSaysWhich) {
   platform::Words seen[2];
-  EXPECT_EQ(ScriptedWords::run(~0u, seen), 1);
+  EXPECT_EQ(ScriptedWords::run(~0u, 1, seen), 1);
   EXPECT_EQ(ScriptedWords::polls, 12u * 256u);
 }
 

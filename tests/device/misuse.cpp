@@ -2,6 +2,7 @@
 // case the file compiles. tests/device/CMakeLists.txt names the cases and the words.
 
 #include "iris/device/barrier.hpp"
+#include "iris/device/lines.hpp"
 #include "iris/device/main_loop.hpp"
 #include "iris/device/reduce.hpp"
 
@@ -37,6 +38,8 @@ void kernel(const Context& context, f32* values, u32* count) {
   load_pack<8>(values);
 #elif defined(MISUSE_PACK_OF_THREE)
   load_pack<3>(values);
+#elif defined(MISUSE_ACCESS_WIDER_THAN_A_LINE)
+  load_line<4>(values, {1, 8, 8}, 0);
 #elif defined(MISUSE_COPIED_LAUNCH)
   Launch<Config> copy = launch;
 #elif defined(MISUSE_SIGNAL_OUTSIDE_OF_A_LAUNCH)

@@ -287,12 +287,17 @@ TEST(CopyEngine, TakesAllToAllOfOneRowOnly) {
                  "copies whole shards, which several rows are not made of; take direct");
 }
 
-TEST(Phases, CutColumnsThatDivideAmongTheRanks) {
+TEST(ReduceScatterAllGather, CutsColumnsThatDivideAmongTheRanks) {
   EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217728}", "sm_90a").variant,
             "reduce_scatter_all_gather");
   EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217729}", "sm_90a").variant, "two_shot");
   expect_refused("all_reduce", "variant: reduce_scatter_all_gather, dtype: f16, world: 4, shape: {n: dynamic}", "host",
                  "cuts n, known and a multiple of world, into shards; take two_shot");
+  const Plan small = plan("all_reduce",
+                          "variant: reduce_scatter_all_gather, dtype: bf16, world: 4, shape: {n: 4096}, "
+                          "config: {blocks: 3}",
+                          "sm_90a");
+  for (const KernelPlan& kernel : small.kernels) EXPECT_EQ(kernel.number("blocks"), 3) << kernel.part;
   // As a part, with a buffer of its own.
   const Plan whole =
       plan("matmul_all_reduce", "variant: bulk_synchronous, dtype: bf16, world: 4, shape: {m: 65536, n: 8192, k: 128}",
@@ -303,7 +308,7 @@ TEST(Phases, CutColumnsThatDivideAmongTheRanks) {
 }
 
 /// Some sizes of m by one variant with a buffer between its kernels, others without.
-TEST(Phases, ServeSomeSizesOfDynamicRows) {
+TEST(ReduceScatterAllGather, ServesSomeSizesOfDynamicRows) {
   const Plan joined = plan("all_reduce", "dtype: bf16, world: 4, shape: {m: dynamic, n: 4096}", "sm_90a");
   EXPECT_EQ(joined.variant, "by_size");
   ASSERT_EQ(joined.intermediates.size(), 1u);

@@ -110,12 +110,13 @@ TEST_F(CollectiveLibraryTest, GivesBackWhatItMade) {
   EXPECT_TRUE(library.has_windows());
   {
     const Communicator communicator(library, library.make_id(), 3, 0);
-    const WindowBuffer buffer(communicator, 100);
-    EXPECT_NE(buffer.data(), nullptr);
+    const LibraryMemory memory(library, 0);
+    EXPECT_NE(memory.data(), nullptr);
+    EXPECT_EQ(memory.bytes(), 1U);
+    const Window window(communicator, memory);
     EXPECT_EQ(fake_->live_windows, 1);
     fake_->refuse_windows = true;
-    EXPECT_THROW(WindowBuffer(communicator, 100), std::runtime_error);
-    EXPECT_EQ(fake_->live_memory, 1) << "that of the first alone";
+    EXPECT_THROW(Window(communicator, memory), std::runtime_error);
   }
   EXPECT_EQ(fake_->live_communicators, 0);
   EXPECT_EQ(fake_->live_windows, 0);

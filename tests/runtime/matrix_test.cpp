@@ -117,15 +117,31 @@ TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
   }
 }
 
+/// The operation that `auto` makes, whose ranges end at `step`, twice that, … elements, so that all are quick to run.
+BuiltOperation with_near_limits(const Sample& sample, std::int64_t step) {
+  BuiltOperation built = build_operation(test::plan_of(sample, "host"), {}, test::test_cache());
+  std::int64_t limit = 0;
+  for (Schedule& schedule : built.manifest.schedules) {
+    if (schedule.up_to != every_size) schedule.up_to = limit += step;
+  }
+  return built;
+}
+
 /// Of several variants a launch takes the one for its size.
 TEST(HostBySize, EverySizeIsRight) {
-  const Sample sample{.algorithm = {"all_reduce", "auto"}, .world = 3, .dtype = "bf16"};
-  const BuiltOperation built = build_operation(test::plan_of(sample, "host"), {}, test::test_cache());
+  const BuiltOperation built =
+      with_near_limits({.algorithm = {"all_reduce", "auto"}, .world = 3, .dtype = "bf16"}, 1000);
   ASSERT_EQ(built.manifest.variant, "by_size");
-  const std::int64_t limit = built.manifest.schedules.front().up_to;
-  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, limit, limit + 1, limit + 1000}) {
-    expect_right(built, {{"m", 1}, {"n", n}});
-  }
+  ASSERT_EQ(built.manifest.schedules.size(), 3U);
+  for (const std::int64_t n : {0, 1, 1000, 1001, 2000, 2001, 5000}) expect_right(built, {{"m", 1}, {"n", n}});
+}
+
+/// Some sizes by several kernels and a buffer between them.
+TEST(HostBySize, EverySizeIsRightWithABufferBetweenKernels) {
+  const BuiltOperation built = with_near_limits(
+      {.algorithm = {"all_reduce", "auto"}, .world = 2, .dtype = "bf16", .extents = {{"n", 4096}}}, 4096);
+  ASSERT_EQ(built.manifest.intermediates.size(), 1U);
+  for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 9}) expect_right(built, {{"m", m}, {"n", 4096}});
 }
 
 }  // namespace

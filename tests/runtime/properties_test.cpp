@@ -93,7 +93,7 @@ TEST_P(Properties, AllToAllTwiceChangesNothing) {
 
 TEST_P(Properties, BroadcastGivesEveryRankTheRootsInput) {
   const BuffersOfRanks inputs = random_inputs(world(), 777, Dtype::bf16);
-  for (const char* variant : {"direct", "low_latency", "scatter_gather"}) {
+  for (const char* variant : {"direct", "low_latency", "scatter_gather", "chain"}) {
     const BuffersOfRanks outputs =
         apply(Sample{{"broadcast", variant}, world(), "bf16"}, {{"m", 1}, {"n", 777}}, inputs);
     for (const auto& output : outputs) EXPECT_EQ(output, inputs[ranks() / 2]) << variant;  // the sample's root
@@ -116,19 +116,27 @@ TEST_P(Properties, OrderOfExecutionChangesNothing) {
   }
 }
 
-TEST_P(Properties, AllReduceInPlaceIsAllReduce) {
-  for (const char* variant : {"one_shot", "low_latency", "two_shot", "ring"}) {
-    const Sample sample = Sample{{"all_reduce", variant}, world(), "f32"};
-    const BuffersOfRanks inputs = random_inputs(world(), 1003, Dtype::f32);
-    const BuffersOfRanks expected = apply(sample, {{"m", 1}, {"n", 1003}}, inputs);
+TEST_P(Properties, WhatMayBeInPlaceIsTheSameInPlace) {
+  for (const auto& [pattern, variant] : {std::pair{"all_reduce", "one_shot"},
+                                         {"all_reduce", "low_latency"},
+                                         {"all_reduce", "two_shot"},
+                                         {"all_reduce", "reduce_scatter_all_gather"},
+                                         {"all_reduce", "ring"},
+                                         {"broadcast", "direct"},
+                                         {"broadcast", "low_latency"},
+                                         {"broadcast", "scatter_gather"},
+                                         {"broadcast", "chain"}}) {
+    const Extents extents = {{"m", 1}, {"n", 1080}};  // which every world divides
+    const Sample sample{.algorithm = {pattern, variant}, .world = world(), .extents = {{"n", 1080}}};
+    const BuffersOfRanks inputs = random_inputs(world(), 1080, Dtype::f32);
+    const BuffersOfRanks expected = apply(sample, extents, inputs);
     const BuiltOperation built = build(sample);
     ASSERT_TRUE(built.manifest.in_place);
     BuffersOfRanks outputs(inputs);
     World ranks({.size = world(), .heap_bytes = 16U << 20U});
     ranks.run([&](Context& context) {
       auto& mine = outputs[static_cast<std::size_t>(context.rank())];
-      const Extents extents = {{"m", 1}, {"n", 1003}};
-      Operation operation(context, built, extents);
+      Operation operation(context, built, {{"m", 1}});
       void* buffer = context.allocate(mine.size());
       context.device().copy(buffer, mine.data(), mine.size());
       context.barrier();

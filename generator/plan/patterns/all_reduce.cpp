@@ -89,7 +89,7 @@ Draft plan_ring(const Request& request) {
   const int vector = choose_vector(request, kernel, problem.accumulate);
   choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
   choose_unroll(request, kernel, 2);
-  choose_chunk(request, kernel, vector);
+  choose_chunk(request, kernel, vector, 16384);  // 64 KiB of f32 for each signal
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, 2 * kernel.number("blocks"));
   kernel.workspace = workspace_of(problem, 1, {{"m"}, {"n"}}, problem.accumulate, vector);
@@ -119,18 +119,19 @@ std::vector<Work> cost_of_ring(const Problem& problem, const Target&, const Draf
            .signals = 2 * (problem.world - 1)}};
 }
 
-std::string refuse_in_phases(const Problem& problem, const Target&) {
+std::string refuse_reduce_scatter_all_gather(const Problem& problem, const Target&) {
   const auto columns = static_length(problem, {"n"});
   return columns && *columns % problem.world == 0 ? ""
                                                   : "cuts n, known and a multiple of world, into shards; take two_shot";
 }
 
 /// The same bytes as two_shot's, but what is gathered may be moved by copy engines, which are faster than blocks.
-Draft plan_in_phases(const Request& request) {
+Draft plan_reduce_scatter_all_gather(const Request& request) {
   const Problem& problem = request.problem;
   const Dimension shard = {"n", 1, problem.world};
   Composition whole(request);
   whole.add_intermediate("shard", problem.result, {{"m"}, shard});
+  const std::vector<std::pair<std::string, std::string>> grid = {{"blocks", "blocks"}, {"threads", "threads"}};
   whole.add({.name = "reduce_scatter",
              .problem = {.pattern = "reduce_scatter",
                          .dtype = problem.dtype,
@@ -139,18 +140,19 @@ Draft plan_in_phases(const Request& request) {
                          .op = problem.op},
              .extents = {{"m", {"m"}}, {"n", shard}},
              .buffers = {{"input", "input"}, {"output", "shard"}},
-             .settings = {}});
+             .settings = grid});
   whole.add({.name = "all_gather",
              .problem = {.pattern = "all_gather", .dtype = problem.result, .result = problem.result, .shard = "m"},
              .extents = {{"m", {"m"}}, {"n", shard}},
              .buffers = {{"input", "shard"}, {"output", "output"}},
-             .settings = {}});
+             .settings = grid});
   Draft draft = whole.take();
   draft.in_place = same_types(problem);
   return draft;
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 2> grid_keys = {"blocks", "threads"};
 constexpr std::array<std::string_view, 4> ring_keys = {"blocks", "threads", "vector", "chunk"};
 constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_shot.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_reduce/low_latency.hip"};
@@ -179,9 +181,9 @@ constexpr std::array variants = {
     Variant{.name = "reduce_scatter_all_gather",
             .summary = "the one, then the other, each by the variant that suits it: for large sizes",
             .templates = {},
-            .keys = {},
-            .refusal = refuse_in_phases,
-            .plan = plan_in_phases,
+            .keys = grid_keys,
+            .refusal = refuse_reduce_scatter_all_gather,
+            .plan = plan_reduce_scatter_all_gather,
             .cost = cost_of_parts},
     Variant{.name = "ring",
             .summary = "neighbours only: sums pass from rank to rank in order, then the results",

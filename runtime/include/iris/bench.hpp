@@ -34,7 +34,8 @@ struct BenchOptions {
   std::function<void(int done, int total)> progress = nullptr;
 };
 
-/// What the vendor's library takes, median of as many batches of the same length; 0: not measured.
+/// What the vendor's library takes, median of as many batches, of 20 launches or fewer where one is long, as ours; 0:
+/// not measured.
 struct LibraryTimes {
   double time_us = 0;    ///< on any memory
   double window_us = 0;  ///< on memory of its own, registered in windows that all ranks have alike

@@ -110,7 +110,9 @@ class Device {
   virtual double milliseconds(Event start, Event stop) = 0;
 
   /// What this thread enqueues in the stream from now on, and in streams that wait for its events, is captured instead
-  /// of enqueued. Nothing that waits for the device may stand in between. Throws where a device has no graphs.
+  /// of enqueued, until the same thread ends the capture, which it does after a failure, too. Nothing that waits for
+  /// the device may stand in between. Throws where a device has no graphs. A graph belongs to the caller, who destroys
+  /// it when no launch of it is under way.
   virtual void begin_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
   virtual Graph end_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
   virtual void launch_graph(Graph, Stream) { throw std::runtime_error(description() + " has no graphs"); }

@@ -20,7 +20,7 @@ struct Config {
 };
 
 // The root sends its input to all in lines that carry their own flags. The others send it one empty line, so that its
-// launch, too, ends only once every rank has started it.
+// launch ends only once all that it sends to have started it.
 __device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const Mailbox<Config>& mailbox,
                                             const Config::Element* input, Config::Element* output, const Rows& all) {
   const ThreadGroup threads = grid_threads<Config>();

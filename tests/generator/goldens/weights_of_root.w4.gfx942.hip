@@ -15,10 +15,10 @@ struct Config {
   static constexpr i32 root = 0;
   static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 threads = 512;
-  static constexpr i32 blocks = 304;
+  static constexpr i32 blocks = 64;
   static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 4;     // accesses in flight
-  static constexpr i32 chunk = 16384;  // elements that a block passes on at a time
+  static constexpr i32 chunk = 32768;  // elements that a block passes on at a time
   using Element = f32;
 };
 
@@ -41,9 +41,9 @@ __device__ __forceinline__ bool pass_on(const Launch<Config>& launch, const Conf
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
     const u32 step = static_cast<u32>(chunk);
     if (!first && !block_wait_acquire(launch, flag, step, previous, Wait::step)) return false;
+    if (last && !copies) continue;
     const Range elements = chunk_of(share, chunk, Config::chunk);
     for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), elements, [&](const auto& index) {
-      if (last && !copies) return;
       const auto values = load(from, index);
       if (!last) store(to, index, values);
       if (copies) store(output, index, values);

@@ -40,6 +40,7 @@ struct Rows {
 /// loaded in one access; where there are several rows, these begin on its boundaries.
 template <int vector, typename T>
 __device__ __forceinline__ LinePack<T> load_line(const T* base, const Rows& message, i64 line) {
+  static_assert(line_elements<T> % vector == 0, "a line holds whole accesses: 8 bytes of elements");
   LinePack<T> values = {};
 #pragma unroll
   for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
@@ -61,6 +62,7 @@ __device__ __forceinline__ LinePack<T> load_line(const T* base, const Rows& mess
 /// Writes what of a line lies within the message.
 template <int vector, typename T, int width>
 __device__ __forceinline__ void store_line(T* base, const Rows& message, i64 line, const Pack<T, width>& values) {
+  static_assert(width % vector == 0, "a line holds whole accesses: 8 bytes of elements");
 #pragma unroll
   for (i32 lane = 0; lane < width; lane += vector) {
     const i64 element = line * width + lane;

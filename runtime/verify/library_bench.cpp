@@ -1,38 +1,33 @@
-#include "runtime/verify/bench_peer.hpp"
+#include "runtime/verify/library_bench.hpp"
 
 #include <cstddef>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
-#include "irisgen/pattern.hpp"
 #include "runtime/verify/batch.hpp"
+#include "runtime/verify/bench_buffers.hpp"
 
 namespace iris {
 namespace {
 
 /// A stream of the rank's, which the library wants to be named.
-class OwnStream {
+class NamedStream {
  public:
-  explicit OwnStream(Context& context) : context_(context), stream_(context.device().create_stream()) {}
-  ~OwnStream() { context_.device().destroy_stream(stream_); }
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
+  explicit NamedStream(Device& device) : device_(device), stream_(device.create_stream()) {}
+  ~NamedStream() { device_.destroy_stream(stream_); }
+  NamedStream(const NamedStream&) = delete;
+  NamedStream& operator=(const NamedStream&) = delete;
   Stream get() const { return stream_; }
 
  private:
-  Context& context_;
+  Device& device_;
   Stream stream_;
 };
 
-std::size_t bytes_of_buffer(const Problem& problem, std::size_t argument) {
-  const Argument buffer = irisgen::pattern_of(problem).arguments(problem).at(argument);
-  std::int64_t bytes = bytes_of(buffer.dtype);
-  for (const Dimension& dimension : buffer.shape) bytes *= length_of(dimension, problem.static_extents());
-  return static_cast<std::size_t>(bytes);
-}
-
 void time_all(Context& context, const Problem& problem, const BenchOptions& options, const Communicator& communicator,
               const void* input, void* output, Times& times) {
-  const OwnStream stream(context);
+  const NamedStream stream(context.device());
   BatchSeries batches(
       context, stream.get(), [&] { communicator.enqueue(problem, input, output, stream.get()); }, true, times);
   batches.warm_up(options.launches);
@@ -42,8 +37,12 @@ void time_all(Context& context, const Problem& problem, const BenchOptions& opti
 
 }  // namespace
 
-BenchPeer::BenchPeer(irisgen::Platform platform, World& ranks, int world)
-    : library_(platform), ranks_(ranks), communicators_(static_cast<std::size_t>(world)) {
+LibraryBench::LibraryBench(const CollectiveLibrary& library, World& ranks, int ranks_per_device, int world)
+    : library_(library), ranks_(ranks), communicators_(static_cast<std::size_t>(world)) {
+  if (ranks_per_device > 1) {
+    throw std::runtime_error(library.description() + " wants a GPU for each rank, and " +
+                             std::to_string(ranks_per_device) + " ranks share one; measure fewer ranks (--world)");
+  }
   const CollectiveLibrary::Id id = library_.make_id();
   ranks_.run([&](Context& context) {
     communicators_[static_cast<std::size_t>(context.rank())] =
@@ -51,7 +50,7 @@ BenchPeer::BenchPeer(irisgen::Platform platform, World& ranks, int world)
   });
 }
 
-BenchPeer::~BenchPeer() {
+LibraryBench::~LibraryBench() {
   try {
     ranks_.run([&](Context& context) { communicators_[static_cast<std::size_t>(context.rank())].reset(); });
   } catch (const std::exception&) {
@@ -59,19 +58,20 @@ BenchPeer::~BenchPeer() {
   }
 }
 
-LibraryTimes BenchPeer::measure(const Problem& problem, const BenchOptions& options) const {
+LibraryTimes LibraryBench::measure(const Problem& problem, const BenchOptions& options) const {
   Times plain = times_of(options.batches, problem.world);
   Times in_windows = plain;
   ranks_.run([&](Context& context) {
     const Communicator& communicator = *communicators_[static_cast<std::size_t>(context.rank())];
-    void* const input = context.allocate(bytes_of_buffer(problem, 0));
-    void* const output = context.allocate(bytes_of_buffer(problem, 1));
-    time_all(context, problem, options, communicator, input, output, plain);
-    context.free(output);
-    context.free(input);
+    const BenchBuffers buffers(context, problem, options.seed);
+    time_all(context, problem, options, communicator, buffers.pointers()[0], buffers.pointers()[1], plain);
     if (!library_.has_windows()) return;
-    const WindowBuffer from(communicator, bytes_of_buffer(problem, 0));
-    const WindowBuffer to(communicator, bytes_of_buffer(problem, 1));
+    const LibraryMemory from(library_, buffers.bytes()[0]);
+    const LibraryMemory to(library_, buffers.bytes()[1]);
+    context.device().copy(from.data(), buffers.pointers()[0], buffers.bytes()[0]);
+    context.barrier();  // a rank that has no memory left tells the others here, before they wait for it
+    const Window of_input(communicator, from);
+    const Window of_output(communicator, to);
     time_all(context, problem, options, communicator, from.data(), to.data(), in_windows);
   });
   return {.time_us = median(sorted_times(plain)),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "iris/bench.hpp"
@@ -12,21 +11,20 @@ namespace iris {
 
 /// The vendor's library, measured on the same ranks and in the same way as a collective of ours: plainly, and where it
 /// has windows with its own memory registered in them.
-class BenchPeer {
+class LibraryBench {
  public:
-  /// Throws std::runtime_error with a sentence if the library cannot be opened or refuses the ranks.
-  BenchPeer(irisgen::Platform platform, World& ranks, int world);
-  ~BenchPeer();
-  BenchPeer(const BenchPeer&) = delete;
-  BenchPeer& operator=(const BenchPeer&) = delete;
+  /// Throws std::runtime_error with a sentence if ranks share a GPU, or if the library refuses them.
+  LibraryBench(const CollectiveLibrary& library, World& ranks, int ranks_per_device, int world);
+  ~LibraryBench();
+  LibraryBench(const LibraryBench&) = delete;
+  LibraryBench& operator=(const LibraryBench&) = delete;
 
-  const std::string& description() const { return library_.description(); }
-
-  /// Of a static problem that the library has.
+  /// Of a static problem that the library has. The library's waits are not bounded: where it fails on one rank in the
+  /// midst of a collective, the others wait.
   LibraryTimes measure(const Problem& problem, const BenchOptions& options) const;
 
  private:
-  CollectiveLibrary library_;
+  const CollectiveLibrary& library_;
   World& ranks_;
   std::vector<std::unique_ptr<const Communicator>> communicators_;  ///< of each rank
 };
