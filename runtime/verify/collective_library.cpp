@@ -81,11 +81,9 @@ CollectiveLibrary::CollectiveLibrary(irisgen::Platform platform, const std::stri
                   std::to_string(version % 100);
 }
 
-CollectiveLibrary::Id CollectiveLibrary::make_id() const {
-  UniqueId unique{};
-  check(calls_.get_unique_id(&unique), "ncclGetUniqueId");
-  Id id{};
-  std::ranges::copy(unique.bytes, id.begin());
+NcclUniqueId CollectiveLibrary::make_id() const {
+  NcclUniqueId id{};
+  check(calls_.get_unique_id(&id), "ncclGetUniqueId");
   return id;
 }
 
@@ -94,11 +92,9 @@ void CollectiveLibrary::check(Result result, const char* what) const {
   throw std::runtime_error(std::string(what) + " of " + description_ + " failed: " + calls_.error_string(result));
 }
 
-Communicator::Communicator(const CollectiveLibrary& library, const CollectiveLibrary::Id& id, int world, int rank)
+Communicator::Communicator(const CollectiveLibrary& library, const NcclUniqueId& id, int world, int rank)
     : library_(library) {
-  CollectiveLibrary::UniqueId unique{};
-  std::ranges::copy(id, unique.bytes);
-  library.check(library.calls_.init_rank(&handle_, world, unique, rank), "ncclCommInitRank");
+  library.check(library.calls_.init_rank(&handle_, world, id, rank), "ncclCommInitRank");
 }
 
 Communicator::~Communicator() {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "iris/problem.hpp"
 #include "irisgen/target.hpp"
 #include "runtime/system/dynamic_library.hpp"
+#include "runtime/verify/nccl_unique_id.hpp"
 
 namespace iris {
 
@@ -23,9 +23,7 @@ class CollectiveLibrary {
   /// Whether memory can be registered in windows that all ranks have alike, with which it takes faster ways.
   bool has_windows() const { return calls_.register_window != nullptr; }
 
-  /// By which the ranks of one group find one another.
-  using Id = std::array<char, 128>;
-  Id make_id() const;
+  NcclUniqueId make_id() const;
 
  private:
   friend class Communicator;
@@ -34,15 +32,11 @@ class CollectiveLibrary {
 
   using Result = int;
   using Handle = void*;
-  /// ncclUniqueId, which is passed by value.
-  struct UniqueId {
-    char bytes[128];
-  };
   struct Calls {
     Result (*get_version)(int* version);
-    Result (*get_unique_id)(UniqueId* id);
+    Result (*get_unique_id)(NcclUniqueId* id);
     const char* (*error_string)(Result result);
-    Result (*init_rank)(Handle* communicator, int world, UniqueId id, int rank);
+    Result (*init_rank)(Handle* communicator, int world, NcclUniqueId id, int rank);
     Result (*destroy)(Handle communicator);
     Result (*group_start)();
     Result (*group_end)();
@@ -69,7 +63,7 @@ class CollectiveLibrary {
 /// One rank of a group. Made and ended by all ranks together.
 class Communicator {
  public:
-  Communicator(const CollectiveLibrary& library, const CollectiveLibrary::Id& id, int world, int rank);
+  Communicator(const CollectiveLibrary& library, const NcclUniqueId& id, int world, int rank);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

@@ -43,7 +43,7 @@ LibraryBench::LibraryBench(const CollectiveLibrary& library, World& ranks, int r
     throw std::runtime_error(library.description() + " wants a GPU for each rank, and " +
                              std::to_string(ranks_per_device) + " ranks share one; measure fewer ranks (--world)");
   }
-  const CollectiveLibrary::Id id = library_.make_id();
+  const NcclUniqueId id = library_.make_id();
   ranks_.run([&](Context& context) {
     communicators_[static_cast<std::size_t>(context.rank())] =
         std::make_unique<const Communicator>(library_, id, world, context.rank());

@@ -2,15 +2,15 @@
 
 #include <cstdlib>
 
+#include "runtime/verify/nccl_unique_id.hpp"
+
+using iris::NcclUniqueId;
+
 namespace {
 
 FakeNccl& state() {
   return *fake_nccl_state();
 }
-
-struct UniqueId {
-  char bytes[128];
-};
 
 int note(FakeNccl::Call call) {
   state().calls.push_back(std::move(call));
@@ -32,14 +32,14 @@ int ncclGetVersion(int* version) {
   *version = 22803;
   return 0;
 }
-int ncclGetUniqueId(UniqueId* id) {
+int ncclGetUniqueId(NcclUniqueId* id) {
   id->bytes[state().id.copy(id->bytes, sizeof id->bytes - 1)] = '\0';
   return 0;
 }
 const char* ncclGetErrorString(int result) {
   return result == invalid_argument ? "invalid argument" : "unknown";
 }
-int ncclCommInitRank(void** communicator, int world, UniqueId id, int rank) {
+int ncclCommInitRank(void** communicator, int world, NcclUniqueId id, int rank) {
   if (state().id != id.bytes || rank == state().refuse_rank) return invalid_argument;
   *communicator = reinterpret_cast<void*>(static_cast<std::size_t>(100 * world + rank));
   ++state().live_communicators;
