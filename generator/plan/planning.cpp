@@ -143,10 +143,6 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types) {
   if (problem.op) kernel.constants.push_back({"Operation", *problem.op, "", ""});
 }
 
-namespace {
-
-constexpr std::int64_t line_bytes = 8;  // of elements
-
 int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t bytes, Dtype widest,
                      std::optional<std::int64_t> run) {
   const std::int64_t run_length = run.value_or(0);  // every vector divides 0
@@ -175,18 +171,8 @@ int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t by
   return static_cast<int>(decide(request, kernel, "vector", chosen, "elements in one access", std::move(reason)));
 }
 
-}  // namespace
-
 int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run) {
   return choose_vector_of(request, kernel, access_bytes, widest, run);
-}
-
-int elements_of_line(const Problem& problem) {
-  return static_cast<int>(line_bytes / iris::bytes_of(problem.dtype));
-}
-
-int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> run) {
-  return choose_vector_of(request, kernel, line_bytes, request.problem.dtype, run);
 }
 
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
@@ -299,13 +285,6 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
   }
   const std::int64_t padding = bytes * slots * alignment + heap_alignment;
   return {.terms = {{2 * round_up(padding, heap_alignment), {}}, {divide_up(scale, divisor), std::move(dynamic)}}};
-}
-
-iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape) {
-  const int of_line = elements_of_line(problem);
-  const int slots = 2 * problem.world;  // each element travels beside as many bytes of marks
-  if (static_count(problem, shape) == 0) return workspace_of(problem, slots, {}, problem.dtype, of_line);
-  return workspace_of(problem, slots, shape, problem.dtype, of_line);
 }
 
 std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {

@@ -108,14 +108,9 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types);
 /// writes), fewer where runs of `run` elements must begin on an access boundary.
 int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std::optional<std::int64_t> run = {});
 
-// Of kernels whose elements travel in lines (device/lines.hpp).
-
-/// Elements in one line.
-int elements_of_line(const Problem& problem);
-/// choose_vector() for the accesses to what a line holds.
-int choose_line_vector(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> run = {});
-/// The workspace in which messages of product(shape) elements arrive from all ranks.
-iris::ByteSize mailboxes_of(const Problem& problem, const std::vector<Dimension>& shape);
+/// choose_vector() for accesses of at most so many bytes.
+int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t bytes, Dtype widest,
+                     std::optional<std::int64_t> run);
 
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
 /// accesses of `vector`.

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "generator/plan/copies.hpp"
+#include "generator/plan/lines.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -48,24 +49,16 @@ Draft plan_copy_engine(const Request& request) {
   return plan_copies(request, arguments(request.problem), iris::BlockIndex::first);
 }
 
-/// In lines, of which each rank has a slot from each other.
 Draft plan_low_latency(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "all_gather/low_latency.hip");
   add_number(kernel, "column_shards", by_columns(problem) ? problem.world : 1, "", "");
-  const int vector = choose_line_vector(
-      request, kernel, by_columns(problem) ? static_length(problem, {"n"}) : static_count(problem, {{"m"}, {"n"}}));
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
-  add_types(request, kernel, {});
-  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
-  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
-  return draft_of(std::move(kernel), false);
+  const auto run = by_columns(problem) ? static_length(problem, {"n"}) : static_count(problem, {{"m"}, {"n"}});
+  return plan_lines(request, std::move(kernel), {.arguments = arguments(problem), .run = run});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  const double bytes = bytes_of_elements(problem);
-  return {
-      {.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = (3.0 * problem.world + 1) * bytes, .lines = 1}};
+  return work_of_lines(problem, 3.0 * problem.world + 1);
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};

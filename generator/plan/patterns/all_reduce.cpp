@@ -2,6 +2,7 @@
 #include <array>
 
 #include "generator/plan/compose.hpp"
+#include "generator/plan/lines.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -67,20 +68,14 @@ std::vector<Work> cost_of_two_shot(const Problem& problem, const Target&, const 
 }
 
 Draft plan_low_latency(const Request& request) {
-  const Problem& problem = request.problem;
-  KernelPlan kernel = start_kernel(request, "all_reduce/low_latency.hip");
-  const int vector = choose_line_vector(request, kernel);
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
-  add_types(request, kernel, {.result = true, .accumulate = true});
-  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
-  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {});
-  return draft_of(std::move(kernel), same_types(problem));
+  return plan_lines(request, start_kernel(request, "all_reduce/low_latency.hip"),
+                    {.arguments = arguments(request.problem),
+                     .types = {.result = true, .accumulate = true},
+                     .in_place = same_types(request.problem)});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  const double bytes = bytes_of_elements(problem);
-  return {
-      {.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = (2.0 * problem.world + 1) * bytes, .lines = 1}};
+  return work_of_lines(problem, 2.0 * problem.world + 1);
 }
 
 Draft plan_ring(const Request& request) {

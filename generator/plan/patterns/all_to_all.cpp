@@ -2,6 +2,7 @@
 #include <array>
 
 #include "generator/plan/copies.hpp"
+#include "generator/plan/lines.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -31,21 +32,13 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * problem.world * bytes, .signals = 2}};
 }
 
-/// In lines, of which each rank has a slot from each other.
 Draft plan_low_latency(const Request& request) {
-  const Problem& problem = request.problem;
-  KernelPlan kernel = start_kernel(request, "all_to_all/low_latency.hip");
-  const int vector = choose_line_vector(request, kernel, static_length(problem, {"n"}));
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
-  add_types(request, kernel, {});
-  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
-  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
-  return draft_of(std::move(kernel), false);
+  return plan_lines(request, start_kernel(request, "all_to_all/low_latency.hip"),
+                    {.arguments = arguments(request.problem), .run = static_length(request.problem, {"n"})});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 4.0 * problem.world * bytes, .lines = 1}};
+  return work_of_lines(problem, 4.0 * problem.world);
 }
 
 std::string refuse_copy_engine(const Problem& problem, const Target&) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "generator/plan/lines.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -31,22 +32,15 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * bytes, .signals = 2}};
 }
 
-/// In lines, of which each rank has a slot from each other; all but the root's are for its empty lines.
+/// Each rank has a slot from each other; all but the root's are for its empty lines.
 Draft plan_low_latency(const Request& request) {
-  const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "broadcast/low_latency.hip");
-  add_number(kernel, "root", problem.root.value(), "", "");
-  const int vector = choose_line_vector(request, kernel);
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
-  add_types(request, kernel, {});
-  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
-  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
-  return draft_of(std::move(kernel), true);
+  add_number(kernel, "root", request.problem.root.value(), "", "");
+  return plan_lines(request, std::move(kernel), {.arguments = arguments(request.problem), .in_place = true});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 4 * bytes, .lines = 1}};
+  return work_of_lines(problem, 4);
 }
 
 /// In chunks, each of which a block signals with a flag of its own.

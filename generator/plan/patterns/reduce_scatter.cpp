@@ -1,5 +1,6 @@
 #include <array>
 
+#include "generator/plan/lines.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -30,21 +31,15 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
 }
 
-/// In lines, of which each rank has a slot from each other.
 Draft plan_low_latency(const Request& request) {
-  const Problem& problem = request.problem;
-  KernelPlan kernel = start_kernel(request, "reduce_scatter/low_latency.hip");
-  const int vector = choose_line_vector(request, kernel, static_count(problem, {{"m"}, {"n"}}));
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), elements_of_line(problem));
-  add_types(request, kernel, {.result = true, .accumulate = true});
-  kernel.workspace = mailboxes_of(problem, {{"m"}, {"n"}});
-  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
-  return draft_of(std::move(kernel), false);
+  return plan_lines(request, start_kernel(request, "reduce_scatter/low_latency.hip"),
+                    {.arguments = arguments(request.problem),
+                     .run = static_count(request.problem, {{"m"}, {"n"}}),
+                     .types = {.result = true, .accumulate = true}});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = 3.0 * problem.world * bytes, .lines = 1}};
+  return work_of_lines(problem, 3.0 * problem.world);
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
