@@ -72,15 +72,20 @@ std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::strin
   }
 }
 
+/// Throws UsageError, which begins with these words, for the first kernel that is no collective.
+void check_collectives(const Spec& spec, const std::string& words) {
+  for (const KernelSpec& kernel : spec.kernels) {
+    if (pattern_of(kernel.problem).bus != nullptr) continue;
+    throw UsageError(words + " collectives, and " + kernel.name + " is a " + kernel.problem.pattern +
+                     "; choose with --kernel");
+  }
+}
+
 /// Each vendor has a library of its own, of collectives alone.
 void check_library(const std::string& against, const Target& target, const Spec& spec) {
   if (against.empty()) return;
   const std::string own = target.platform == Platform::amd ? "rccl" : "nccl";
-  for (const KernelSpec& kernel : spec.kernels) {
-    if (pattern_of(kernel.problem).bus != nullptr) continue;
-    throw UsageError("--against: " + own + " has no " + kernel.problem.pattern + ", as " + kernel.name +
-                     " is; choose with --kernel");
-  }
+  check_collectives(spec, "--against: " + own + " has");
   if (against == own) return;
   throw UsageError("--against: kernels for " + std::string(target.name) + " can be measured against " + own + ", not " +
                    against);
@@ -93,11 +98,7 @@ bool is_chart(std::string_view content) {
 /// Better known before the measurement than after it.
 void check_chart(const BenchCommand& command, const Spec& spec) {
   if (command.svg.empty()) return;
-  for (const KernelSpec& kernel : spec.kernels) {
-    if (pattern_of(kernel.problem).bus != nullptr) continue;
-    throw UsageError("--svg: a chart shows collectives against their size, and " + kernel.name + " is a " +
-                     kernel.problem.pattern + "; choose with --kernel");
-  }
+  check_collectives(spec, "--svg: a chart shows");
   check_named_file({"--svg", command.svg, is_chart}, inputs_of(command.spec));
 }
 

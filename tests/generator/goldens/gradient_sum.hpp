@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_d9ef0ea9188e5958 {
+inline namespace builds_33ca2a0c591776a9 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_d9ef0ea9188e5958
+}  // namespace builds_33ca2a0c591776a9
 }  // namespace irisgen_kernels

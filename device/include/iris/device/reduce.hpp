@@ -73,22 +73,16 @@ __device__ __forceinline__ Pack<typename Config::Result, width> reduce_packs(
 template <typename Config, typename Operation, typename T, int width, int count>
 __device__ __forceinline__ Packs<typename Config::Result, width, count> load_and_reduce(
     const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
-  using Result = typename Config::Result;
-  using Accumulate = typename Config::Accumulate;
-  Packs<T, width, count> values[Config::world];
+  Pack<T, width> values[count][Config::world];
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) values[rank] = load(sources[rank], index);
-
-  Packs<Result, width, count> result;
+  for (i32 rank = 0; rank < Config::world; ++rank) {
 #pragma unroll
-  for (int i = 0; i < count; ++i) {
-    Pack<Accumulate, width> sum = convert_pack<Accumulate>(values[0].packs[i]);
-#pragma unroll
-    for (i32 rank = 1; rank < Config::world; ++rank) {
-      reduce_into<Operation>(sum, values[rank].packs[i]);
-    }
-    result.packs[i] = convert_pack<Result>(sum);
+    for (int i = 0; i < count; ++i) values[i][rank] = load_pack<width>(sources[rank] + index[i]);
   }
+
+  Packs<typename Config::Result, width, count> result;
+#pragma unroll
+  for (int i = 0; i < count; ++i) result.packs[i] = reduce_packs<Config, Operation>(values[i]);
   return result;
 }
 
