@@ -66,6 +66,21 @@ TEST(Usage, WrongUsageIsTwo) {
   }
 }
 
+TEST(Usage, BenchSaysBeforeItMeasuresWhatIsNoCollective) {
+  const TemporaryFolder folder;
+  const std::string spec = folder.file("spec.yaml");
+  write_file(spec,
+             "irisgen: 1\nkernels:\n"
+             "  - {name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 8}}\n"
+             "  - {name: product, pattern: matmul, dtype: f32, world: 2, shape: {m: 8, n: 8, k: 8}}\n");
+  for (const auto& [option, value] : {std::pair{"--against", std::string("nccl")}, {"--svg", folder.file("a.svg")}}) {
+    const Outcome outcome = irisgen({"bench", spec, "--target", "sm_90a", option, value});
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_NE(outcome.err.find("collectives, and product is a matmul; choose with --kernel"), std::string::npos)
+        << outcome.err;
+  }
+}
+
 TEST(Usage, MistypedWordsGetTheNearest) {
   const auto tells = [](const std::vector<std::string>& arguments, const std::string& sentence) {
     const std::string told = irisgen(arguments).err;
