@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "generator/plan/planning.hpp"
+#include "generator/plan/candidate.hpp"
 
 namespace irisgen {
 
@@ -14,6 +14,9 @@ struct Chosen {
   std::string reason;
   std::vector<Alternative> alternatives;
   Prediction prediction;
+
+  /// This candidate and no other.
+  void take(const Candidate& candidate, std::string why);
 };
 
 /// The one function that chooses, for all patterns: the variant that the description names; else the tuning table's;
