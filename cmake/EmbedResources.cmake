@@ -26,6 +26,7 @@ set(IRISGEN_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
 function(irisgen_embed_resources target)
   file(GLOB_RECURSE files RELATIVE "${PROJECT_SOURCE_DIR}" CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/schemas/*.json"
+    "${PROJECT_SOURCE_DIR}/generator/plan/tuning/*.json"
     "${PROJECT_SOURCE_DIR}/templates/*.hip"
     "${PROJECT_SOURCE_DIR}/device/include/*.hpp")
   list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE inputs)
@@ -35,7 +36,7 @@ function(irisgen_embed_resources target)
     COMMAND "${CMAKE_COMMAND}" "-DROOT=${PROJECT_SOURCE_DIR}" "-DOUTPUT=${output}" "-DFILES=${files}"
             -P "${IRISGEN_EMBED_SCRIPT}"
     DEPENDS ${inputs} "${IRISGEN_EMBED_SCRIPT}"
-    COMMENT "Embedding schemas, templates and device headers"
+    COMMENT "Embedding schemas, tuning tables, templates and device headers"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
 endfunction()

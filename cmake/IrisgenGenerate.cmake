@@ -1,15 +1,17 @@
 # irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name] [NAMESPACE app::kernels]
-#                  [LICENSE "SPDX-License-Identifier: MIT"])
+#                  [LICENSE "SPDX-License-Identifier: MIT"] [TUNING kernels.tuning.json])
 #
 # At build time: writes the sources, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
 # compiles them for the TARGETS (default: host) and builds the code into `app`, which may include "NAME.hpp" and is
 # linked with irisgen::runtime. Made again when a specification or irisgen itself (with its templates and device
-# headers) changes, or when a launcher is changed or removed by hand: the folder is the build's. COMPILER names one of `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers'
-# (default: irisgen_kernels); LICENSE is the first line of every file that is written, as a comment.
+# headers) changes, or when a launcher is changed or removed by hand: the folder is the build's. COMPILER names one of
+# `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers' (default: irisgen_kernels); LICENSE is
+# the first line of every file that is written, as a comment. TUNING is a table of `irisgen tune --table`, for kernels of
+# `variant: auto` (default: what comes with irisgen; a user's own table does not decide what is built).
 #
 # `app` must have been added in the same directory; sources may be added to it later.
 function(irisgen_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE" "SPECS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE;TUNING" "SPECS;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "irisgen_generate: unexpected ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -39,6 +41,11 @@ function(irisgen_generate)
   if(arg_LICENSE)
     list(APPEND launchers "--license=${arg_LICENSE}")
   endif()
+  set(tuning "")
+  if(arg_TUNING)
+    cmake_path(ABSOLUTE_PATH arg_TUNING NORMALIZE)
+    set(tuning "--tuning=${arg_TUNING}")
+  endif()
   # The program embeds templates and device headers; the Clang library is loaded by it, so CMake cannot know.
   set(tools irisgen::irisgen $<TARGET_FILE:irisgen::irisgen>)
   if(TARGET irisgen_clang)
@@ -64,10 +71,10 @@ function(irisgen_generate)
     endif()
     add_custom_command(
       OUTPUT "${embedding}"
-      COMMAND irisgen::irisgen generate "${spec}" ${targets} ${launchers} -o "${folder}" --force --quiet
-      COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} ${launchers} -o "${folder}"
+      COMMAND irisgen::irisgen generate "${spec}" ${targets} ${launchers} ${tuning} -o "${folder}" --force --quiet
+      COMMAND irisgen::irisgen compile "${spec}" ${targets} ${compiler} ${launchers} ${tuning} -o "${folder}"
               --embed "${embedding}" --depfile "${embedding}.d" --quiet
-      DEPENDS "${spec}" ${tools}
+      DEPENDS "${spec}" ${arg_TUNING} ${tools}
       DEPFILE "${embedding}.d"
       COMMENT "Generating the kernels of ${stem}"
       VERBATIM)

@@ -25,7 +25,7 @@ cd "$(dirname "$0")/.." || exit 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
-export TMPDIR="$work/tmp" XDG_CACHE_HOME="$work/cache"
+export TMPDIR="$work/tmp" XDG_CACHE_HOME="$work/cache" IRISGEN_TUNING="$work/tuning.json"
 export CUDA_CACHE_PATH="$work/cache/cuda" TRITON_CACHE_DIR="$work/cache/triton"
 # Ranks that share a GPU wait for one another inside their kernels, so each needs a hardware queue of its own.
 export CUDA_DEVICE_MAX_CONNECTIONS=32 GPU_MAX_HW_QUEUES=16

@@ -1,15 +1,13 @@
 #include "iris/bench.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 
 #include "generator/cli/files.hpp"
-#include "generator/cli/machine.hpp"
+#include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -30,6 +28,7 @@ struct BenchCommand {
   std::string svg;
   int batches = iris::BenchOptions{}.batches;
   std::uint64_t seed = 0;
+  TuningOption tuning = TuningOption("auto");
   bool json = false;
 };
 
@@ -46,30 +45,11 @@ Examples:
   irisgen bench spec.yaml --sizes 1K:1G --against nccl --svg bandwidth.svg
   irisgen bench spec.yaml --target sm_90a --json)";
 
-/// The target asked for, or that of this machine's GPUs.
-const Target& bench_target(const std::string& name) {
-  if (!name.empty()) {
-    const Target& target = target_named(name);
-    if (target.platform != Platform::host) return target;
-    throw UsageError("times on the CPU say nothing about a GPU: bench measures GPUs only; `irisgen run` runs it here");
-  }
-  const Machine machine = survey_machine();
-  for (const Target& target : targets()) {
-    if (target.platform != Platform::host && devices_of(machine, target) > 0) return target;
-  }
-  throw std::runtime_error("there is no GPU here to measure" +
-                           (machine.gpus.missing.empty() ? "" : ": " + machine.gpus.missing));
-}
-
 /// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
 std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::string& text) {
   const bool has_one_size = pattern_of(kernel.problem).bus != nullptr;
   if (text.empty() && !has_one_size) return {};
-  try {
-    return iris::parse_sizes(text.empty() ? "4K:64M" : text);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("--sizes: ") + error.what());
-  }
+  return sizes_of(text.empty() ? "4K:64M" : text);
 }
 
 /// Throws UsageError, which begins with these words, for the first kernel that is no collective.
@@ -136,12 +116,6 @@ Json to_json(const Target& target, const iris::BenchReport& report) {
           {"points", std::move(points)}};
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : "%.4g", value);
-  return text;
-}
-
 /// "4096x1024x1024"
 std::string shape_of(const iris::Extents& extents) {
   std::vector<std::string> lengths;
@@ -189,8 +163,9 @@ void print_table(const iris::BenchReport& report) {
 ExitCode bench(const BenchCommand& command) {
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
-  const Target& target = bench_target(command.target);
+  const Target& target = measured_target(command.target);
   check_library(command.against, target, spec);
+  const std::vector<TuningTable> tables = command.tuning.tables();
   check_chart(command, spec);
   std::vector<iris::BenchReport> all;
   Progress progress;
@@ -200,6 +175,7 @@ ExitCode bench(const BenchCommand& command) {
                                  .batches = command.batches,
                                  .seed = command.seed,
                                  .compiler = {},
+                                 .plan = {.tuning = tables, .device = device_of(target)},
                                  .against_library = !command.against.empty()};
       options.progress = [&](int done, int total) {
         progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
@@ -237,6 +213,7 @@ void add_bench(CLI::App& program, Action& action) {
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
+  command->tuning.add_to(*app);
   app->add_flag("--json", command->json, "Print JSON");
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }

@@ -36,6 +36,7 @@ struct CompileOptions {
   fs::path embed;
   LauncherOptions launcher;
   fs::path depfile;
+  TuningOption tuning = TuningOption("shipped");
   bool quiet = false;
   bool json = false;
 };
@@ -77,7 +78,8 @@ struct Compiled {
 std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& options) {
   std::vector<Compiled> all;
   Progress progress;
-  std::vector<Plan> plans = plan_all(spec, targets_named(options.targets));
+  const std::vector<TuningTable> tables = options.tuning.tables();
+  std::vector<Plan> plans = plan_all(spec, targets_named(options.targets), {.tuning = tables, .device = {}});
   for (Plan& plan : plans) {
     progress.show("compiling " + std::to_string(all.size() + 1) + " of " + std::to_string(plans.size()) + ": " +
                   plan.stem);
@@ -112,7 +114,7 @@ void write_embedding(const std::vector<Compiled>& all, const CompileOptions& opt
 
 /// What the embedding is made of: the inputs, and the launchers that it includes. A build that lost one makes it again.
 std::vector<fs::path> inputs_of_embedding(const std::vector<Compiled>& all, const CompileOptions& options) {
-  std::vector<fs::path> inputs = inputs_of(options.spec);
+  std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
   std::set<fs::path> launchers;
   for (const Compiled& compiled : all) {
     launchers.insert(options.embed.parent_path() / (compiled.built.manifest.name + ".hpp"));
@@ -132,7 +134,7 @@ void write_depfile(const std::vector<Compiled>& all, const CompileOptions& optio
       outputs.push_back(options.folder / compiled.file(kernel));
     }
   }
-  write_file(options.depfile, depfile(outputs, inputs_of(options.spec)));
+  write_file(options.depfile, depfile(outputs, inputs_of(options.spec, options.tuning.files())));
 }
 
 std::string text_of(const std::optional<int>& value) {
@@ -179,7 +181,7 @@ ExitCode compile(const CompileOptions& options) {
   targets_named(options.targets);
   check_compiler(options.compiler);
   check_launcher_options(options.launcher);
-  const std::vector<fs::path> inputs = inputs_of(options.spec);
+  const std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
   check_named_file({"--embed", options.embed, is_generated_source}, inputs);
   check_named_file({"--depfile", options.depfile, is_depfile}, inputs);
   if (!options.embed.empty() && options.embed == options.depfile)
@@ -217,6 +219,7 @@ void add_compile(CLI::App& program, Action& action) {
   command->add_option("--compiler", options->compiler, "clang, hiprtc or nvrtc, where several can do a target");
   command->add_option("--embed", options->embed, "Also write a C++ source that builds the code into a program");
   add_launcher_options(*command, options->launcher);
+  options->tuning.add_to(*command);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
   command->add_flag("--json", options->json, "Print the report as JSON")->excludes(quiet);

@@ -22,6 +22,7 @@ struct ExplainOptions {
   std::string kernel;
   std::vector<std::string> targets = {"gfx942"};
   int world = 0;
+  TuningOption tuning = TuningOption("shipped");
   bool json = false;
 };
 
@@ -38,7 +39,8 @@ Examples:
 ExitCode explain_spec(const ExplainOptions& options) {
   const auto targets = targets_named(options.targets);
   const Spec spec = select(load_spec(options.spec, options.world), options.kernel);
-  const std::vector<Plan> plans = plan_all(spec, targets);
+  const std::vector<TuningTable> tables = options.tuning.tables();
+  const std::vector<Plan> plans = plan_all(spec, targets, {.tuning = tables, .device = {}});
   if (options.json) {
     Json all = Json::array();
     for (const Plan& plan : plans) all.push_back(Json::parse(explain_json(plan)));
@@ -65,6 +67,7 @@ void add_explain(CLI::App& program, Action& action) {
       ->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");
   command->add_option("--world", options->world, "Only this many ranks")->check(CLI::Range(1, max_ranks));
+  options->tuning.add_to(*command);
   command->add_flag("--json", options->json, "Print JSON: an array of plans");
   command->callback([options, &action] { action = [options] { return explain_spec(*options); }; });
 }

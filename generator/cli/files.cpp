@@ -38,9 +38,9 @@ nlohmann::ordered_json to_json(const WriteResult& result) {
           {"edited", result.edited}};
 }
 
-std::vector<std::filesystem::path> inputs_of(const std::string& spec) {
-  if (spec == "-") return {};
-  return {spec};
+std::vector<std::filesystem::path> inputs_of(const std::string& spec, std::vector<std::filesystem::path> further) {
+  if (spec != "-") further.insert(further.begin(), spec);
+  return further;
 }
 
 void check_named_file(const NamedFile& file, std::span<const fs::path> inputs) {

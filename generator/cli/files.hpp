@@ -16,8 +16,9 @@ void print_result(const std::filesystem::path& folder, const WriteResult& result
 
 nlohmann::ordered_json to_json(const WriteResult& result);
 
-/// The files that what is made from a specification depends on: none where it came from standard input.
-std::vector<std::filesystem::path> inputs_of(const std::string& spec);
+/// The files that what is made from a specification depends on: itself, unless it came from standard input, and
+/// further ones.
+std::vector<std::filesystem::path> inputs_of(const std::string& spec, std::vector<std::filesystem::path> further = {});
 
 /// A file that an option names, and how one is told that an earlier run made.
 struct NamedFile {

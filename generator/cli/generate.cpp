@@ -24,6 +24,7 @@ struct GenerateCommand {
   std::vector<std::string> targets;
   fs::path depfile;
   GenerateOptions generation;
+  TuningOption tuning = TuningOption("shipped");
   bool dry_run = false;
   bool force = false;
   bool quiet = false;
@@ -46,15 +47,18 @@ void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>
   std::vector<fs::path> outputs;
   outputs.reserve(files.size());
   for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
-  write_file(options.depfile, depfile(outputs, inputs_of(options.spec)));
+  write_file(options.depfile, depfile(outputs, inputs_of(options.spec, options.tuning.files())));
 }
 
 ExitCode generate_spec(const GenerateCommand& options) {
   const auto targets = targets_named(options.targets);
   const Spec spec = load_spec(options.spec);
   check_launcher_options(options.generation.launcher);
-  check_named_file({"--depfile", options.depfile, is_depfile}, inputs_of(options.spec));
-  const auto files = generate(spec, targets, options.generation);
+  check_named_file({"--depfile", options.depfile, is_depfile}, inputs_of(options.spec, options.tuning.files()));
+  const std::vector<TuningTable> tables = options.tuning.tables();
+  GenerateOptions generation = options.generation;
+  generation.plan.tuning = tables;
+  const auto files = generate(spec, targets, generation);
   const std::string owner = owner_of("generate", options.spec, options.folder);
   const WriteResult result =
       write_folder(options.folder, owner, files, {.dry_run = options.dry_run, .force = options.force});
@@ -80,6 +84,7 @@ void add_generate(CLI::App& program, Action& action) {
   command->add_flag("--self-contained", options->generation.self_contained,
                     "Bring along what the kernel uses of irisgen's device headers instead of including them");
   add_launcher_options(*command, options->generation.launcher);
+  options->tuning.add_to(*command);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   command->add_flag("--dry-run", options->dry_run, "Tell what would be done; touch nothing");
   command->add_flag("--force", options->force, "Write anew what was changed by hand, too");

@@ -17,13 +17,14 @@
 namespace irisgen::cli {
 namespace {
 
-constexpr auto subcommands = {add_check, add_explain, add_generate, add_compile, add_run,
-                              add_bench, add_list,    add_schema,   add_doctor,  add_cache};
+constexpr auto subcommands = {add_check, add_explain, add_generate, add_compile, add_run,  add_bench,
+                              add_tune,  add_list,    add_schema,   add_doctor,  add_cache};
 
 constexpr const char* footer = R"(A first walk:
   irisgen check spec.yaml                     is the description right?
   irisgen explain spec.yaml                   what will be made of it, and why
   irisgen run spec.yaml                       run it on the CPU, every element verified
+  irisgen tune spec.yaml                      measure what is fastest on these GPUs
   irisgen generate spec.yaml -o kernels       write the HIP source, launcher and manifest
   irisgen compile spec.yaml --target gfx942 -o kernels
 

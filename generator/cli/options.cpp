@@ -1,13 +1,16 @@
 #include "generator/cli/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
 #include "generator/cli/program.hpp"
 #include "iris/compiler.hpp"
+#include "iris/tuning.hpp"
 
 namespace irisgen::cli {
 
@@ -40,6 +43,27 @@ std::string check_digits(const std::string& text) {
 void check_compiler(const std::string& name) {
   if (name.empty() || std::ranges::find(iris::compiler_names(), name) != iris::compiler_names().end()) return;
   throw UsageError("there is no compiler '" + name + "'" + suggestion(name, iris::compiler_names()));
+}
+
+void TuningOption::add_to(CLI::App& command) {
+  command
+      .add_option("--tuning", which_,
+                  "What `variant: auto` asks first: auto (your measurements, then those that come with irisgen), "
+                  "shipped, none, or a file that `irisgen tune` wrote")
+      ->capture_default_str();
+}
+
+std::vector<std::filesystem::path> TuningOption::files() const {
+  if (which_ == "auto" || which_ == "shipped" || which_ == "none") return {};
+  return {which_};
+}
+
+std::vector<TuningTable> TuningOption::tables() const {
+  if (which_ == "auto") return iris::tuning_of_user();
+  if (which_ == "shipped") return {shipped_tuning()};
+  if (which_ == "none") return {};
+  if (std::filesystem::exists(which_)) return {iris::read_tuning(which_)};
+  throw UsageError("--tuning: there is no file " + which_ + "; `irisgen tune --table " + which_ + "` writes it");
 }
 
 Spec load_spec(const std::string& path, int world) {

@@ -1,11 +1,18 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "iris/device/abi.hpp"
+#include "irisgen/plan.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
 
 namespace irisgen::cli {
 
@@ -32,6 +39,22 @@ inline constexpr int max_ranks = iris::device::max_world;
 /// The specification cut down to what one entry of its kernels makes (empty: all), or to one of those where lists of
 /// dtypes or shapes make several. Throws UsageError for an unknown name.
 Spec select(Spec spec, const std::string& kernel);
+
+/// What `variant: auto` asks before its model.
+class TuningOption {
+ public:
+  /// `which`: what counts if the command line says nothing.
+  explicit TuningOption(std::string which) : which_(std::move(which)) {}
+  /// Adds --tuning to a subcommand.
+  void add_to(CLI::App& command);
+  /// Throws UsageError for a file that is not there, SpecError for a wrong one.
+  std::vector<TuningTable> tables() const;
+  /// Those that the command line names: what is made depends on them.
+  std::vector<std::filesystem::path> files() const;
+
+ private:
+  std::string which_;
+};
 
 /// What `SPEC` is, for the help of every subcommand that takes one.
 inline constexpr const char* spec_help = "Specification, YAML or JSON; - for standard input";

@@ -30,6 +30,7 @@ void add_generate(CLI::App& program, Action& action);
 void add_compile(CLI::App& program, Action& action);
 void add_run(CLI::App& program, Action& action);
 void add_bench(CLI::App& program, Action& action);
+void add_tune(CLI::App& program, Action& action);
 void add_cache(CLI::App& program, Action& action);
 
 }  // namespace irisgen::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "generator/cli/files.hpp"
+#include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/run_report.hpp"
@@ -35,6 +36,7 @@ struct RunCommand {
   std::uint64_t seed = 0;
   int repeat = 1;
   bool no_verify = false;
+  TuningOption tuning = TuningOption("auto");
   bool json = false;
 };
 
@@ -90,7 +92,9 @@ ExitCode run(const RunCommand& command) {
   check_compiler(command.compiler);
   const Target* target = &target_named(command.target);
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
-  const std::vector<Plan> plans = plan_all(spec, std::span(&target, 1));
+  const std::vector<TuningTable> tables = command.tuning.tables();
+  const std::vector<Plan> plans =
+      plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
   require_one_plan(plans, command);
 
   ExitCode code = ok;
@@ -139,6 +143,7 @@ void add_run(CLI::App& program, Action& action) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->capture_default_str();
   app->add_flag("--no-verify", command->no_verify, "Do not compare with the reference");
+  command->tuning.add_to(*app);
   app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");
   app->add_flag("--json", command->json, "Print JSON: an array of outcomes");
   app->callback([command, &action] { action = [command] { return run(*command); }; });

@@ -14,8 +14,9 @@ constexpr const char* footer = R"(The schema is the authority for validation, an
   irisgen schema > spec.schema.json
   # yaml-language-server: $schema=spec.schema.json      (first line of a specification)
 
-The schema of the manifests beside emitted kernels:
-  irisgen schema manifest)";
+The schemas of the manifests beside emitted kernels, and of tuning tables:
+  irisgen schema manifest
+  irisgen schema tuning)";
 
 ExitCode print_schema(const std::string& name) {
   const auto schema = resource("schemas/" + name + ".json");
@@ -30,7 +31,9 @@ void add_schema(CLI::App& program, Action& action) {
   auto name = std::make_shared<std::string>("spec");
   CLI::App* command = program.add_subcommand("schema", "Print the language's JSON Schema");
   command->footer(footer);
-  command->add_option("NAME", *name, "Which schema")->check(CLI::IsMember({"spec", "manifest"}))->capture_default_str();
+  command->add_option("NAME", *name, "Which schema")
+      ->check(CLI::IsMember({"spec", "manifest", "tuning"}))
+      ->capture_default_str();
   command->callback([name, &action] { action = [name] { return print_schema(*name); }; });
 }
 

@@ -8,7 +8,7 @@ namespace irisgen {
 
 std::vector<OutputFile> generate(const Spec& spec, std::span<const Target* const> targets,
                                  const GenerateOptions& options) {
-  const std::vector<Plan> plans = plan_all(spec, targets);
+  const std::vector<Plan> plans = plan_all(spec, targets, options.plan);
   std::vector<OutputFile> files;
   for (auto first = plans.begin(); first != plans.end();) {
     const auto last = std::find_if(first, plans.end(), [&](const Plan& plan) { return plan.name != first->name; });

@@ -122,6 +122,9 @@ Spec check(const KernelSpec& kernel) {
   const std::vector<int> worlds = kernel.worlds.empty() ? std::vector{kernel.problem.world} : kernel.worlds;
   auto json = nlohmann::json::parse(canonical_json(kernel, worlds.front()));
   json["world"] = worlds;
+  for (const auto& [key, values] : kernel.tune) {
+    for (const Setting& setting : values) json["tune"][key].push_back(setting.value);
+  }
   const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
   return parse_spec("kernel '" + kernel.name + "'", spec.dump());
 }

@@ -45,12 +45,12 @@ class KernelReader {
     common.where.variant = place_of("variant");
     check_name(common.written_name);
     read_world(common);
-    refuse_unused("tune", "set 'config', or leave the choice to the Plan");
     refuse_unused("epilogue", "apply the function in a kernel of your own");
     if (!has_pattern()) return {};
     keys_ = &keys_of(common.problem.pattern);
     read_choices(common);
     read_config(common);
+    read_tune(common);
 
     std::vector<KernelSpec> kernels;
     const std::vector<const Value*> dtypes = alternatives("dtype");
@@ -158,6 +158,23 @@ class KernelReader {
     for (const Member& setting : *object) {
       if (const auto* number = setting.value.as<std::int64_t>()) {
         kernel.config[setting.key] = {static_cast<int>(*number), setting.value.where};
+      }
+    }
+  }
+
+  void read_tune(KernelSpec& kernel) const {
+    const Value* tune = kernel_.find("tune");
+    const auto* object = tune ? tune->as<Object>() : nullptr;
+    if (!object) return;
+    for (const Member& key : *object) {
+      if (kernel.config.contains(key.key)) {
+        report_.error(key.where, "config sets " + quoted(key.key) + " already; remove it there to have it tuned");
+      }
+      const auto* values = key.value.as<Array>();
+      if (!values) continue;
+      for (const Value& value : *values) {
+        const auto* number = value.as<std::int64_t>();
+        if (number) kernel.tune[key.key].push_back({static_cast<int>(*number), value.where});
       }
     }
   }

@@ -1,8 +1,9 @@
 #include "generator/plan/choose.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <stdexcept>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "generator/plan/by_size.hpp"
 
@@ -33,24 +34,105 @@ std::vector<Alternative> compare(const std::vector<Candidate>& candidates, const
   return alternatives;
 }
 
-void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,
-                             Chosen& chosen) {
-  if (pattern_of(problem).bus == nullptr) {  // no one size to tell launches apart by
-    return chosen.take(*fastest(candidates, at_nominal_size(problem), target), "predicted for extents of 4096");
+/// What tuning tables say of a problem, each choice planned once.
+class Tuned {
+ public:
+  /// `untuned`: every variant with the description's own config.
+  Tuned(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
+        const std::vector<Candidate>& untuned)
+      : spec_(spec), problem_(problem), target_(target), options_(options), untuned_(untuned) {}
+
+  struct Choice {
+    const Candidate* candidate = nullptr;  ///< null where no table has measured such a size, or it cannot be planned
+    const TuningEntry* entry = nullptr;
+  };
+  /// `sized` is the problem with all extents known.
+  Choice at(const Problem& sized) {
+    for (const TuningTable& table : options_.tuning) {
+      const TuningEntry* entry = table.find(sized, target_, options_.device);
+      if (!entry) continue;
+      if (const Candidate& candidate = planned(*entry); !candidate.refusal) return {&candidate, entry};
+    }
+    return {};
   }
-  choose_by_size(problem, [&](const Problem& sized) { return fastest(candidates, sized, target); }, chosen);
+
+ private:
+  const Candidate& planned(const TuningEntry& entry) {
+    if (entry.config.empty()) {
+      const auto same = [&](const Candidate& other) { return other.variant->name == entry.variant; };
+      if (const auto known = std::ranges::find_if(untuned_, same); known != untuned_.end()) return *known;
+    }
+    std::string key = entry.variant;
+    for (const auto& [name, setting] : entry.config) key.append(" ").append(name + std::to_string(setting.value));
+    const auto [known, first] = planned_.try_emplace(key);
+    if (first) known->second = plan(entry);
+    return known->second;
+  }
+
+  Candidate plan(const TuningEntry& entry) const {
+    const auto& variants = pattern_of(problem_).variants;
+    const auto variant = std::ranges::find(variants, std::string_view(entry.variant), &Variant::name);
+    KernelSpec spec = spec_;
+    spec.config = entry.config;
+    for (const auto& [key, setting] : spec_.config) spec.config[key] = setting;  // the user's own win
+    try {
+      if (variant == variants.end()) spec.variant = entry.variant;
+      check(spec);  // a table comes from elsewhere: it may say no more than a description could
+      return consider(spec_, problem_, target_, spec.config, *variant);
+    } catch (const SpecError& error) {
+      return {.refusal = error};
+    }
+  }
+
+  const KernelSpec& spec_;
+  const Problem& problem_;
+  const Target& target_;
+  const PlanOptions& options_;
+  const std::vector<Candidate>& untuned_;
+  std::map<std::string, Candidate> planned_;
+};
+
+/// `measured 12.3 µs at m = 1, n = 512 on NVIDIA H200, CUDA 13.0`
+std::string words_of(const TuningEntry& entry) {
+  std::string words = "measured " + microseconds(entry.time_us) + " at";
+  for (const auto& [name, extent] : entry.problem.extents) {
+    words.append(words.ends_with(" at") ? " " : ", ").append(name + " = " + std::to_string(extent.value));
+  }
+  return words + " on " + entry.device + ", " + entry.driver;
 }
 
-void choose_by_model(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
-                     const Target& target, Chosen& chosen) {
+void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,
+                             Tuned& tuned, Chosen& chosen) {
+  if (pattern_of(problem).bus == nullptr) {  // no one size to tell launches apart by
+    const Problem nominal = at_nominal_size(problem);
+    if (const auto [candidate, entry] = tuned.at(nominal); candidate) {
+      return chosen.take(*candidate, "tuned for extents of 4096: " + words_of(*entry));
+    }
+    return chosen.take(*fastest(candidates, nominal, target), "predicted for extents of 4096");
+  }
+  bool measured = false;
+  const auto best_at = [&](const Problem& sized) {
+    const Candidate* candidate = tuned.at(sized).candidate;
+    measured = measured || candidate;
+    return candidate ? candidate : fastest(candidates, sized, target);
+  };
+  choose_by_size(problem, best_at, chosen);
+  chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";
+}
+
+void choose_automatically(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
+                          const Target& target, Tuned& tuned, Chosen& chosen) {
   const auto can = [](const Candidate& candidate) { return !candidate.refusal; };
   const auto count = std::ranges::count_if(candidates, can);
   if (count == 0) refuse_all(spec, problem.pattern, spec.config, candidates);
+  if (const Tuned::Choice choice = problem.is_static() ? tuned.at(problem) : Tuned::Choice{}; choice.candidate) {
+    return chosen.take(*choice.candidate, "tuned: " + words_of(*choice.entry));
+  }
   if (count == 1) {
     const std::string reason = candidates.size() == 1 ? "the only one" : "the only one that can";
     return chosen.take(*std::ranges::find_if(candidates, can), reason);
   }
-  if (!problem.is_static()) return choose_for_unknown_size(candidates, problem, target, chosen);
+  if (!problem.is_static()) return choose_for_unknown_size(candidates, problem, target, tuned, chosen);
   std::string reason = target.predicts ? "predicted:" : "as a GPU would, which is predicted to take:";
   for (const Candidate& candidate : candidates) {
     if (candidate.refusal) continue;
@@ -58,35 +140,6 @@ void choose_by_model(const KernelSpec& spec, const std::vector<Candidate>& candi
     reason += microseconds(time_of(candidate, problem, target));
   }
   chosen.take(*fastest(candidates, problem, target), std::move(reason));
-}
-
-/// Whether a description could have this configuration: a table comes from elsewhere.
-bool is_allowed(KernelSpec spec, const Settings& config) {
-  spec.config = config;
-  try {
-    check(spec);
-    return true;
-  } catch (const SpecError&) {
-    return false;
-  }
-}
-
-/// What the tuning table says, if its configuration can still be planned.
-bool choose_by_table(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
-                     Chosen& chosen) {
-  if (!options.tuning || !problem.is_static()) return false;
-  const TuningEntry* entry = options.tuning->find(problem, target);
-  if (!entry) return false;
-  const auto& variants = pattern_of(problem).variants;
-  const auto variant = std::ranges::find(variants, std::string_view(entry->variant), &Variant::name);
-  if (variant == variants.end()) return false;
-  Settings config = entry->config;
-  for (const auto& [key, setting] : spec.config) config[key] = setting;  // the user's own win
-  if (!is_allowed(spec, config)) return false;
-  const Candidate candidate = consider(spec, problem, target, config, *variant);
-  if (candidate.refusal) return false;
-  chosen.take(candidate, "tuned: measured " + microseconds(entry->time_us));
-  return true;
 }
 
 Prediction prediction_of(const Chosen& chosen, const std::vector<Candidate>& candidates, const Problem& problem,
@@ -124,8 +177,9 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
         candidates, [&](const Candidate& candidate) { return candidate.variant->name == spec.variant; });
     if (wanted->refusal) throw SpecError(*wanted->refusal);
     chosen.take(*wanted, "set in the description");
-  } else if (!choose_by_table(spec, problem, target, options, chosen)) {
-    choose_by_model(spec, candidates, problem, target, chosen);
+  } else {
+    Tuned tuned(spec, problem, target, options, candidates);
+    choose_automatically(spec, candidates, problem, target, tuned, chosen);
   }
   chosen.prediction = prediction_of(chosen, candidates, problem, target);
   return chosen;
@@ -136,16 +190,6 @@ std::pair<const Variant*, Draft> choose_part(const Request& request) {
   const Candidate* best = fastest(candidates, at_nominal_size(request.problem), request.target);
   if (!best) refuse_all(request.spec, request.problem.pattern, request.config, candidates);
   return {best->variant, best->draft};
-}
-
-const TuningEntry* TuningTable::find(const Problem& problem, const Target& target) const {
-  const std::int64_t size = iris::size_of(problem);
-  const auto fits = [&](const TuningEntry& entry) {
-    return entry.pattern == problem.pattern && entry.dtype == problem.dtype && entry.world == problem.world &&
-           entry.target == target.name && entry.from_size <= size && size <= entry.up_to;
-  };
-  const auto found = std::ranges::find_if(entries, fits);
-  return found == entries.end() ? nullptr : &*found;
 }
 
 }  // namespace irisgen

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "generator/manifest/hash.hpp"
+#include "iris/tuning.hpp"
 #include "iris/world.hpp"
 #include "runtime/world/context.hpp"
 
@@ -83,7 +84,9 @@ BuiltOperation build_for(Context& context, const irisgen::Spec& spec, const JitO
   irisgen::Spec only = spec;
   only.kernels = {kernel};
   only.kernels.front().worlds = {world};
-  return build_operation(irisgen::plan_all(only, targets, options.plan).front(), options.compiler);
+  const std::vector<irisgen::TuningTable> tables = options.tuning ? *options.tuning : tuning_of_user();
+  const irisgen::PlanOptions plan = {.tuning = tables, .device = context.device().description()};
+  return build_operation(irisgen::plan_all(only, targets, plan).front(), options.compiler);
 }
 
 /// As the user would write it; `what` is the description, in words.

@@ -6,27 +6,16 @@
 #include <span>
 #include <stdexcept>
 
-#include "iris/jit.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
-#include "runtime/launch/launch_check.hpp"
-#include "runtime/verify/batch.hpp"
-#include "runtime/verify/bench_buffers.hpp"
 #include "runtime/verify/library_bench.hpp"
-#include "runtime/world/heap.hpp"
+#include "runtime/verify/measurement.hpp"
 
 namespace iris {
 namespace {
 using irisgen::KernelSpec;
 using irisgen::Plan;
-
-/// A kernel at one size.
-struct Measured {
-  Extents extents;
-  Plan plan;
-  BuiltOperation built;
-};
 
 /// What stands in one line of a report: a kernel and, if it is fused, its product alone.
 struct Pair {
@@ -34,36 +23,15 @@ struct Pair {
   std::optional<Measured> product;
 };
 
-/// What one operation and its buffers take of each rank's heap.
-std::size_t heap_bytes_of(const Measured& measured) {
-  const Manifest& manifest = measured.built.manifest;
-  std::int64_t bytes = layout_of(manifest, measured.extents).total_bytes;
-  for (const Argument& argument : manifest.arguments) {
-    bytes += bytes_of(argument, measured.extents) + std::int64_t{Heap::alignment};
-  }
-  return static_cast<std::size_t>(bytes) + Heap::alignment;
-}
-
-KernelSpec with_own_shape(const KernelSpec& kernel) {
-  if (!kernel.problem.is_static())
-    throw std::invalid_argument("the shape of " + kernel.name + " is dynamic; give the sizes to measure (--sizes)");
-  return kernel;
-}
-
-std::vector<KernelSpec> kernels_to_measure(const KernelSpec& kernel, int world, const BenchOptions& options) {
-  if (options.sizes.empty()) return {with_own_shape(kernel)};
-  std::vector<KernelSpec> kernels;
-  kernels.reserve(options.sizes.size());
-  for (const std::int64_t bytes : options.sizes) kernels.push_back(at_size(kernel, world, bytes));
-  return kernels;
+std::size_t heap_bytes_of(const Pair& pair) {
+  const auto both = [](const Measured& measured) {
+    return heap_bytes_of(measured.plan.problem) + heap_bytes_of(measured);
+  };
+  return both(pair.kernel) + (pair.product ? both(*pair.product) : 0);
 }
 
 Measured build(const KernelSpec& kernel, int world, const irisgen::Target& target, const BenchOptions& options) {
-  Measured measured;
-  measured.extents = kernel.problem.static_extents();
-  measured.plan = irisgen::make_plan(kernel, world, target);
-  measured.built = build_operation(measured.plan, options.compiler);
-  return measured;
+  return build_measured(irisgen::make_plan(kernel, world, target, options.plan), options.compiler);
 }
 
 Pair build_pair(const KernelSpec& kernel, int world, const irisgen::Target& target, const BenchOptions& options) {
@@ -78,24 +46,6 @@ Pair build_pair(const KernelSpec& kernel, int world, const irisgen::Target& targ
   return pair;
 }
 
-/// An operation on one rank, and how its batches go.
-class Measurement {
- public:
-  Measurement(Context& context, const Measured& measured, const BenchOptions& options, bool as_graphs, Times& times)
-      : buffers_(context, measured.plan.problem, options.seed),
-        operation_(context, measured.built),
-        batches_(context, nullptr, [this] { operation_.launch(buffers_.pointers()); }, as_graphs, times) {}
-  Measurement(const Measurement&) = delete;
-  Measurement& operator=(const Measurement&) = delete;
-
-  BatchSeries& batches() { return batches_; }
-
- private:
-  BenchBuffers buffers_;
-  Operation operation_;
-  BatchSeries batches_;
-};
-
 struct Readings {
   Times kernel;
   Times product;
@@ -105,9 +55,14 @@ struct Readings {
 /// other.
 void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs,
                      Readings& readings) {
-  Measurement kernel(context, pair.kernel, options, as_graphs, readings.kernel);
+  const BenchBuffers buffers(context, pair.kernel.plan.problem, options.seed);
+  Measurement kernel(context, pair.kernel, buffers, as_graphs, readings.kernel);
+  std::optional<BenchBuffers> product_buffers;
   std::optional<Measurement> product;
-  if (pair.product) product.emplace(context, *pair.product, options, as_graphs, readings.product);
+  if (pair.product) {
+    product_buffers.emplace(context, pair.product->plan.problem, options.seed);
+    product.emplace(context, *pair.product, *product_buffers, as_graphs, readings.product);
+  }
   kernel.batches().warm_up(options.launches);
   if (product) product->batches().warm_up(options.launches);
   for (std::size_t batch = 1; batch < readings.kernel.size(); ++batch) {
@@ -123,7 +78,7 @@ BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target
   const Plan& plan = measured.plan;
   const irisgen::Pattern& pattern = irisgen::pattern_of(plan.problem);
   BenchPoint point;
-  point.extents = measured.extents;
+  point.extents = plan.problem.static_extents();
   point.bytes = irisgen::bus_size(plan.problem);
   point.variant = plan.variant;
   for (const KernelEntry& kernel : measured.built.manifest.kernels) {
@@ -163,10 +118,9 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   if (options.against_library) library.emplace(target.platform);
   std::vector<Pair> all;
   std::size_t heap_bytes = 0;
-  for (const KernelSpec& sized : kernels_to_measure(kernel, world, options)) {
+  for (const KernelSpec& sized : kernels_to_measure(kernel, world, options.sizes)) {
     all.push_back(build_pair(sized, world, target, options));
-    const Pair& pair = all.back();
-    heap_bytes = std::max(heap_bytes, heap_bytes_of(pair.kernel) + (pair.product ? heap_bytes_of(*pair.product) : 0));
+    heap_bytes = std::max(heap_bytes, heap_bytes_of(all.back()));
   }
 
   World ranks({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed});
@@ -177,12 +131,10 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   report.link_gbs = target.link_gbs;
   report.world = world;
   if (library) report.library = library->description();
-  std::vector<int> devices(static_cast<std::size_t>(world));
   ranks.run([&](Context& context) {
-    devices[static_cast<std::size_t>(context.rank())] = context.device().index();
     if (context.rank() == 0) report.device = context.device().description();
   });
-  report.ranks_per_device = static_cast<int>(std::count(devices.begin(), devices.end(), devices.front()));
+  report.ranks_per_device = ranks_per_device(ranks);
   std::optional<const LibraryBench> library_bench;
   if (library) library_bench.emplace(*library, ranks, report.ranks_per_device, world);
   for (const Pair& pair : all) {

@@ -9,8 +9,8 @@
 namespace irisgen::test {
 namespace {
 
-const std::vector<std::string> subcommands = {"list",     "schema",  "doctor", "check", "explain",
-                                              "generate", "compile", "run",    "bench", "cache"};
+const std::vector<std::string> subcommands = {"list",    "schema", "doctor", "check", "explain", "generate",
+                                              "compile", "run",    "bench",  "tune",  "cache"};
 
 TEST(Usage, HelpNamesEverySubcommandAndTheExitCodes) {
   const Outcome outcome = irisgen({"--help"});
@@ -53,6 +53,12 @@ TEST(Usage, WrongUsageIsTwo) {
       {"bench", spec, "--target", "sm_90a", "--svg", spec},
       {"bench", spec, "--target", "sm_90a", "--against", "rccl"},
       {"run", spec, "--world", "17"},
+      {"run", spec, "--tuning", folder.file("nowhere.json")},
+      {"tune", spec, "--target", "host"},
+      {"tune", spec, "--budget", "5x"},
+      {"tune", spec, "--budget", "s"},
+      {"tune", spec, "--sizes", "1K:1"},
+      {"tune", spec, "--model"},
       {"cache"},
       {"schema", "unheard_of"},
   };

@@ -242,16 +242,15 @@ TEST_F(Jit, tells_ranks_that_ask_for_different_kernels) {
 }
 
 TEST_F(Jit, plans_by_a_tuning_table) {
-  const irisgen::TuningTable table = {{{.pattern = "all_reduce",
-                                        .dtype = Dtype::f32,
-                                        .world = 2,
-                                        .target = "host",
-                                        .variant = "ring",
-                                        .config = {{"threads", {.value = 48}}},
-                                        .time_us = 1}}};
+  const std::vector<irisgen::TuningTable> tables = {
+      {{{.problem = {.pattern = "all_reduce", .op = Op::sum, .world = 2, .extents = {{"m", {}}, {"n", {.value = 100}}}},
+         .target = "host",
+         .device = "CPU (fibers)",
+         .variant = "ring",
+         .config = {{"threads", {.value = 48}}}}}}};
   World world({.size = 2, .heap_bytes = 1 << 20});
   world.run([&](Context& context) {
-    const Operation operation = jit(context, two_sums, {.kernel = "largest", .plan = {.tuning = &table}});
+    const Operation operation = jit(context, two_sums, {.kernel = "largest", .tuning = tables});
     EXPECT_EQ(operation.manifest().variant, "ring");
     EXPECT_EQ(operation.manifest().kernels.at(0).threads, 48);
   });

@@ -17,6 +17,7 @@ struct OutputFile {
 };
 
 struct GenerateOptions {
+  PlanOptions plan = {};
   /// Bring along what the kernels use of device/, instead of including it from an installed irisgen.
   bool self_contained = false;
   /// The launchers' namespace, and a line for the top of every file.

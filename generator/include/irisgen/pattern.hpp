@@ -27,9 +27,6 @@ struct Variant {
   /// Why it cannot do this problem on this target; empty if it can. Null: it always can.
   std::string (*refusal)(const Problem& problem, const Target& target) = nullptr;
 
-  /// Configurations worth measuring, the Plan's own choice aside. Null: none.
-  std::vector<Settings> (*candidates)(const Problem& problem, const Target& target) = nullptr;
-
   /// Every choice for this problem and target, but for what `config:` has settled. Throws SpecError for a config that
   /// cannot be.
   Draft (*plan)(const Request& request) = nullptr;

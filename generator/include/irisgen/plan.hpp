@@ -11,6 +11,7 @@
 #include "iris/manifest.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
+#include "irisgen/tuning.hpp"
 
 namespace irisgen {
 
@@ -93,28 +94,9 @@ struct Plan {
   Prediction prediction;
 };
 
-/// A measured choice: what a problem of these sizes, on that target, runs best with.
-struct TuningEntry {
-  std::string pattern;
-  Dtype dtype = Dtype::f32;
-  int world = 1;
-  std::string target;
-  std::int64_t from_size = 0;  ///< of iris::size_of; up_to included
-  std::int64_t up_to = iris::every_size;
-  std::string variant;
-  Settings config = {};
-  double time_us = 0;
-};
-
-/// What `auto` asks before its own model.
-struct TuningTable {
-  std::vector<TuningEntry> entries;
-  /// The first entry that fits a static problem; nullptr if there is none.
-  const TuningEntry* find(const Problem& problem, const Target& target) const;
-};
-
 struct PlanOptions {
-  const TuningTable* tuning = nullptr;
+  std::span<const TuningTable> tuning = {};  ///< asked by `auto`, in this order, before the model
+  std::string device = {};                   ///< that it is for, as the tables call it; empty: any of the target
 };
 
 /// Makes every choice for one kernel, world and target. Pure. Throws SpecError for what cannot be planned (a config

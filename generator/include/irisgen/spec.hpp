@@ -27,6 +27,9 @@ struct Setting {
 /// and their limits; a variant says which of them it understands.
 using Settings = std::map<std::string, Setting, std::less<>>;
 
+/// `tune:` of a kernel: values of `config:` to measure.
+using SearchSpace = std::map<std::string, std::vector<Setting>, std::less<>>;
+
 /// What the user wrote, typed and valid: one entry of `kernels:`, with one dtype and one shape. Places are kept for
 /// errors found later.
 struct KernelSpec {
@@ -36,6 +39,7 @@ struct KernelSpec {
   std::vector<int> worlds = {};
   std::string variant = "auto";
   Settings config = {};
+  SearchSpace tune = {};
 
   struct Places {
     Position kernel, name, world, shape, variant, config;
@@ -78,7 +82,7 @@ std::string display_name(const std::string& path);
 Spec read_spec(const std::string& path, const Overrides& overrides = {});
 
 /// The kernel as canonical JSON (sorted keys, defaults filled in, no places), an entry of `kernels:` for one world:
-/// what the spec's hash is taken over, and the way of a KernelSpec written in C++ through all rules (check()).
+/// what the spec's hash is taken over. `tune:` is not in it: it changes nothing that is made.
 std::string canonical_json(const KernelSpec& kernel, int world);
 
 /// A KernelSpec written in C++, with what it leaves out filled in, as a Spec of its own. Throws SpecError for what the

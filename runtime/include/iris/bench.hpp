@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "irisgen/spec.hpp"
+#include "irisgen/plan.hpp"
 #include "irisgen/target.hpp"
 
 namespace iris {
@@ -29,6 +29,7 @@ struct BenchOptions {
   int launches = 20;                ///< at most, of a batch; fewer where a launch is long
   std::uint64_t seed = 0;           ///< of the data
   std::string compiler = {};        ///< as for build_operation
+  irisgen::PlanOptions plan = {};   ///< how it is planned; its device is the one of this machine
   bool against_library = false;     ///< measure the vendor's library of collectives, too: NCCL, RCCL
   /// Called from the calling thread before each size.
   std::function<void(int done, int total)> progress = nullptr;

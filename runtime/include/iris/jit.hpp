@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "irisgen/plan.hpp"
 #include "irisgen/source.hpp"
 #include "irisgen/spec.hpp"
+#include "irisgen/tuning.hpp"
 
 namespace iris {
 
@@ -31,7 +33,9 @@ struct JitOptions {
   std::string kernel = {};    ///< of a description with several: its name
   Extents capacity = {};      ///< bounds the dynamic extents
   std::string compiler = {};  ///< as for build_operation
-  irisgen::PlanOptions plan = {};
+  /// The tables that `auto` asks before its model: those of the user who runs rank 0 (tuning_of_user) if nothing is
+  /// said, none if they are empty.
+  std::optional<std::vector<irisgen::TuningTable>> tuning = {};
 };
 
 /// A kernel described at run time, planned and compiled for the context's world and target, and loaded: ready to be

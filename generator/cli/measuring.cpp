@@ -1,0 +1,50 @@
+#include "generator/cli/measuring.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "generator/cli/machine.hpp"
+#include "generator/cli/options.hpp"
+#include "generator/cli/program.hpp"
+#include "iris/bench.hpp"
+
+namespace irisgen::cli {
+
+const Target& measured_target(const std::string& name) {
+  if (!name.empty()) {
+    const Target& target = target_named(name);
+    if (target.platform != Platform::host) return target;
+    throw UsageError("times on the CPU say nothing about a GPU: only GPUs are measured; `irisgen run` runs it here");
+  }
+  const Machine machine = survey_machine();
+  for (const Target& target : targets()) {
+    if (target.platform != Platform::host && devices_of(machine, target) > 0) return target;
+  }
+  throw std::runtime_error("there is no GPU here to measure" +
+                           (machine.gpus.missing.empty() ? "" : ": " + machine.gpus.missing));
+}
+
+std::string device_of(const Target& target) {
+  if (target.platform == Platform::host) return "";
+  const iris::DeviceSurvey survey = iris::survey_gpus();
+  const auto is_one = [&](const iris::DeviceInfo& gpu) { return gpu.target == target.name; };
+  const auto gpu = std::ranges::find_if(survey.gpus, is_one);
+  return gpu == survey.gpus.end() ? "" : gpu->description;
+}
+
+std::vector<std::int64_t> sizes_of(const std::string& text) {
+  try {
+    return iris::parse_sizes(text);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--sizes: ") + error.what());
+  }
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : "%.4g", value);
+  return text;
+}
+
+}  // namespace irisgen::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "irisgen/target.hpp"
+
+/// What the subcommands that measure on GPUs share.
+namespace irisgen::cli {
+
+/// The target of that name, or that of this machine's GPUs. Throws UsageError for the CPU, whose times say nothing, and
+/// a sentence if there is no GPU.
+const Target& measured_target(const std::string& name);
+
+/// What the first GPU of that target calls itself, as tuning tables have it; empty if there is none.
+std::string device_of(const Target& target);
+
+/// `--sizes`. Throws UsageError.
+std::vector<std::int64_t> sizes_of(const std::string& text);
+
+/// Four digits.
+std::string number(double value);
+
+}  // namespace irisgen::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "irisgen/spec.hpp"
+#include "irisgen/target.hpp"
+
+namespace irisgen {
+
+/// A measured choice: what a problem runs best with on some device.
+struct TuningEntry {
+  Problem problem = {};  ///< static; its op and root do not matter, since they take no time
+  std::string target = {};
+  std::string device = {};  ///< as it calls itself: "NVIDIA H200"
+  std::string driver = {};  ///< "CUDA 13.0 (libcuda.so.1)"
+  std::string variant = {};
+  Settings config = {};      ///< beside what the Plan chooses for this variant
+  double time_us = 0;        ///< median of a launch
+  double untuned_us = 0;     ///< of what is taken without a table, in the same run
+  int measured = 0;          ///< candidates that were measured
+  bool complete = true;      ///< no candidate was left out for want of time
+  std::string kernels = {};  ///< digest of the sources that were measured: kernels_digest()
+};
+
+/// What `auto` asks before its own model.
+struct TuningTable {
+  std::vector<TuningEntry> entries;
+
+  /// The entry of a static problem of the same kind (pattern, types, shard, layout, world) whose size is nearest, and
+  /// no more than twice or less than half of it; of a pattern that multiplies, whose m is that near and whose n and k
+  /// are the same. `device`: the one that it was measured on, or any of the target if that is empty. nullptr if there
+  /// is none.
+  const TuningEntry* find(const Problem& problem, const Target& target, std::string_view device) const;
+
+  /// The entry of that very problem on that device; nullptr if there is none.
+  const TuningEntry* find_measured(const Problem& problem, std::string_view target, std::string_view device) const;
+
+  /// Adds the entry; it takes the place of the one for that very problem and device.
+  void set(TuningEntry entry);
+};
+
+/// A table as schemas/tuning.json has it. `file` names the text in errors. Throws SpecError with every error of it.
+TuningTable parse_tuning(const std::string& file, const std::string& text);
+
+/// The same table as a text, an entry on a line.
+std::string to_json(const TuningTable& table);
+
+/// What comes with irisgen, measured by its makers.
+const TuningTable& shipped_tuning();
+
+/// Over the sources that kernels are made of: what was measured with others may be measured again.
+std::string kernels_digest();
+
+}  // namespace irisgen

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "irisgen/plan.hpp"
+
+namespace irisgen {
+
+/// One way to do a problem.
+struct TuningCandidate {
+  std::string variant;
+  Settings config = {};  ///< beside the description's own
+  Plan plan = {};
+};
+
+/// What is worth measuring for a kernel of static shape: of each variant that can do it (the one that the description
+/// names, if it names one) first the Plan's own choice, with an empty config, then what the description's `tune:` asks
+/// for, or where it has none, values near the Plan's own. Variants come in the order of their predicted times. No two
+/// candidates are the same kernels. Throws SpecError where no variant can.
+std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target);
+
+/// Of a large problem a small one that is divided into tiles, packs and shards alike, so that what computes it with the
+/// same variant and config can be verified in moments. A small problem is its own.
+Problem verification_problem(const Problem& problem);
+
+}  // namespace irisgen

@@ -1,0 +1,223 @@
+#include "irisgen/tuning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "generator/language/document.hpp"
+#include "generator/language/resources.hpp"
+#include "generator/language/schema.hpp"
+#include "generator/manifest/hash.hpp"
+#include "irisgen/pattern.hpp"
+
+namespace irisgen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Schema& tuning_schema() {
+  static const Schema schema = [] {
+    const auto text = resource("schemas/tuning.json");
+    if (!text) throw std::logic_error("schemas/tuning.json is not among the resources");
+    return Schema(*text);
+  }();
+  return schema;
+}
+
+std::string text_of(const Value& object, std::string_view key) {
+  const Value* value = object.find(key);
+  return value ? *value->as<std::string>() : "";
+}
+
+std::int64_t integer_of(const Value& value) {
+  return *value.as<std::int64_t>();
+}
+
+double number_of(const Value& value) {
+  const auto* integer = value.as<std::int64_t>();
+  return integer ? static_cast<double>(*integer) : *value.as<double>();
+}
+
+/// Reads the problem of an entry that the schema has found right.
+Problem read_problem(const Value& entry, Report& report) {
+  Problem problem;
+  problem.pattern = text_of(entry, "pattern");
+  problem.dtype = iris::dtype_from(text_of(entry, "dtype")).value();
+  problem.result = iris::result_of(problem.dtype);
+  const auto accumulate = iris::dtype_from(text_of(entry, "accumulate"));
+  problem.accumulate = accumulate.value_or(iris::default_accumulate(problem.dtype));
+  problem.shard = text_of(entry, "shard");
+  if (const Value* layout = entry.find("layout")) problem.layout_b = iris::layout_from(text_of(*layout, "b"));
+  problem.world = static_cast<int>(integer_of(*entry.find("world")));
+  const std::vector<std::string> names = pattern_names();
+  if (std::ranges::find(names, problem.pattern) == names.end()) {
+    report.error(entry.find("pattern")->where, "unknown pattern '" + problem.pattern + "'" +
+                                                   suggestion(problem.pattern, {names.begin(), names.end()}));
+    return problem;
+  }
+  const Value& shape = *entry.find("shape");
+  for (const std::string& name : keys_of(problem.pattern).extents) {
+    const Value* extent = shape.find(name);
+    if (extent) problem.extents.push_back({name, {.value = integer_of(*extent)}});
+    if (!extent) report.error(shape.where, "the shape of " + problem.pattern + " lacks '" + name + "'; add it");
+  }
+  return problem;
+}
+
+TuningEntry read_entry(const Value& entry, Report& report) {
+  TuningEntry read{.problem = read_problem(entry, report),
+                   .target = text_of(entry, "target"),
+                   .device = text_of(entry, "device"),
+                   .driver = text_of(entry, "driver"),
+                   .variant = text_of(entry, "variant"),
+                   .config = {},
+                   .time_us = number_of(*entry.find("time_us")),
+                   .untuned_us = number_of(*entry.find("untuned_us")),
+                   .measured = static_cast<int>(integer_of(*entry.find("measured"))),
+                   .complete = *entry.find("complete")->as<bool>(),
+                   .kernels = text_of(entry, "kernels")};
+  for (const Member& setting : *entry.find("config")->as<Object>()) {
+    read.config[setting.key] = {static_cast<int>(integer_of(setting.value)), setting.value.where};
+  }
+  return read;
+}
+
+/// No clock of ours tells less.
+double nanoseconds_kept(double microseconds) {
+  return std::round(microseconds * 1000) / 1000;
+}
+
+Json to_json(const TuningEntry& entry) {
+  const Problem& problem = entry.problem;
+  Json json = {{"pattern", problem.pattern}, {"dtype", to_string(problem.dtype)}};
+  if (problem.accumulate != iris::default_accumulate(problem.dtype)) {
+    json["accumulate"] = to_string(problem.accumulate);
+  }
+  if (!problem.shard.empty()) json["shard"] = problem.shard;
+  if (problem.layout_b) json["layout"] = {{"b", to_string(*problem.layout_b)}};
+  json["world"] = problem.world;
+  json["shape"] = Json::object();
+  for (const auto& [name, extent] : problem.extents) json["shape"][name] = extent.value;
+  json["target"] = entry.target;
+  json["device"] = entry.device;
+  json["driver"] = entry.driver;
+  json["variant"] = entry.variant;
+  json["config"] = Json::object();
+  for (const auto& [key, setting] : entry.config) json["config"][key] = setting.value;
+  json["time_us"] = nanoseconds_kept(entry.time_us);
+  json["untuned_us"] = nanoseconds_kept(entry.untuned_us);
+  json["measured"] = entry.measured;
+  json["complete"] = entry.complete;
+  json["kernels"] = entry.kernels;
+  return json;
+}
+
+/// What tells problems of one kind from those of another, whatever their size.
+Problem kind_of(Problem problem) {
+  problem.extents.clear();
+  problem.op.reset();
+  problem.root.reset();
+  return problem;
+}
+
+/// The larger over the smaller; nothing where one of them is 0 and the other is not.
+std::optional<double> ratio(std::int64_t a, std::int64_t b) {
+  if (a == b) return 1;
+  const auto [smaller, larger] = std::minmax(a, b);
+  if (smaller == 0) return std::nullopt;
+  return static_cast<double>(larger) / static_cast<double>(smaller);
+}
+
+/// How far the sizes of two problems of one kind are apart, as ratio(). What a pattern multiplies by is rarely another
+/// matrix, while the number of its rows changes from call to call.
+std::optional<double> distance(const Problem& a, const Problem& b) {
+  if (find_pattern(a.pattern)->product == nullptr) return ratio(iris::size_of(a), iris::size_of(b));
+  for (const auto& [name, extent] : a.extents) {
+    if (name != "m" && extent != b.extent(name)) return std::nullopt;
+  }
+  return ratio(a.extent("m").value, b.extent("m").value);
+}
+
+}  // namespace
+
+const TuningEntry* TuningTable::find(const Problem& problem, const Target& target, std::string_view device) const {
+  const Problem kind = kind_of(problem);
+  const TuningEntry* nearest = nullptr;
+  double least = 2;
+  for (const TuningEntry& entry : entries) {
+    if (entry.target != target.name || (!device.empty() && entry.device != device)) continue;
+    if (kind_of(entry.problem) != kind) continue;
+    const auto apart = distance(entry.problem, problem);
+    if (!apart || *apart > least || (nearest && *apart == least)) continue;
+    nearest = &entry;
+    least = *apart;
+  }
+  return nearest;
+}
+
+const TuningEntry* TuningTable::find_measured(const Problem& problem, std::string_view target,
+                                              std::string_view device) const {
+  const Problem kind = kind_of(problem);
+  const auto found = std::ranges::find_if(entries, [&](const TuningEntry& entry) {
+    return entry.target == target && entry.device == device && entry.problem.extents == problem.extents &&
+           kind_of(entry.problem) == kind;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+void TuningTable::set(TuningEntry entry) {
+  const TuningEntry* known = find_measured(entry.problem, entry.target, entry.device);
+  if (known == nullptr) {
+    entries.push_back(std::move(entry));
+  } else {
+    entries[static_cast<std::size_t>(known - entries.data())] = std::move(entry);
+  }
+}
+
+TuningTable parse_tuning(const std::string& file, const std::string& text) {
+  Report report(file, text);
+  TuningTable table;
+  if (auto root = parse_document(text, report)) {
+    tuning_schema().validate(*root, report);
+    report.throw_if_any();
+    for (const Value& entry : *root->find("entries")->as<Array>()) table.set(read_entry(entry, report));
+  }
+  report.throw_if_any();
+  return table;
+}
+
+std::string to_json(const TuningTable& table) {
+  std::string text = "{\"irisgen_tuning\": 1, \"entries\": [";
+  for (const TuningEntry& entry : table.entries) {
+    text.append(&entry == table.entries.data() ? "\n" : ",\n").append(to_json(entry).dump());
+  }
+  return text + "\n]}\n";
+}
+
+const TuningTable& shipped_tuning() {
+  static const TuningTable table = [] {
+    TuningTable all;
+    for (const std::string_view path : resource_paths("generator/plan/tuning/")) {
+      for (TuningEntry& entry : parse_tuning(std::string(path), std::string(resource(path).value())).entries) {
+        all.set(std::move(entry));
+      }
+    }
+    return all;
+  }();
+  return table;
+}
+
+std::string kernels_digest() {
+  std::string all;
+  for (const std::string_view prefix : {"iris/device/", "templates/"}) {
+    for (const std::string_view path : resource_paths(prefix)) {
+      all.append(path).append("\n").append(resource(path).value());
+    }
+  }
+  constexpr std::size_t digits = 12;  // told apart by people, too
+  return iris::sha256_hex(all).substr(0, digits);
+}
+
+}  // namespace irisgen

@@ -1,0 +1,54 @@
+#include "iris/tuning.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "generator/manifest/atomic_file.hpp"
+#include "irisgen/spec.hpp"
+#include "runtime/system/file_lock.hpp"
+
+namespace iris {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How long another process may take to write.
+constexpr std::chrono::seconds patience(10);
+
+fs::path from_environment(const char* variable, const char* below) {
+  const char* value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? fs::path() : fs::path(value) / below;
+}
+
+}  // namespace
+
+fs::path user_tuning_file() {
+  const char* own = std::getenv("IRISGEN_TUNING");
+  if (own != nullptr && *own != '\0') return own;
+  const fs::path configured = from_environment("XDG_CONFIG_HOME", "irisgen/tuning.json");
+  return configured.empty() ? from_environment("HOME", ".config/irisgen/tuning.json") : configured;
+}
+
+irisgen::TuningTable read_tuning(const fs::path& file) {
+  if (!fs::exists(file)) return {};
+  return irisgen::parse_tuning(file.string(), irisgen::read_text(file.string()));
+}
+
+void add_tuning(const fs::path& file, const irisgen::TuningEntry& entry) {
+  if (file.has_parent_path()) fs::create_directories(file.parent_path());
+  const FileLock lock(file.string() + ".lock", patience);
+  irisgen::TuningTable table = read_tuning(file);
+  table.set(entry);
+  write_whole_file(file, irisgen::to_json(table));
+}
+
+std::vector<irisgen::TuningTable> tuning_of_user() {
+  const fs::path file = user_tuning_file();
+  std::vector<irisgen::TuningTable> tables;
+  if (!file.empty()) tables.push_back(read_tuning(file));
+  tables.push_back(irisgen::shipped_tuning());
+  return tables;
+}
+
+}  // namespace iris

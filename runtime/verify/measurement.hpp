@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "iris/jit.hpp"
+#include "iris/world.hpp"
+#include "irisgen/plan.hpp"
+#include "runtime/verify/batch.hpp"
+#include "runtime/verify/bench_buffers.hpp"
+
+namespace iris {
+
+/// The kernel at each of these sizes in bytes, or as it is if there are none. Throws std::invalid_argument for a
+/// dynamic shape without sizes.
+std::vector<irisgen::KernelSpec> kernels_to_measure(const irisgen::KernelSpec& kernel, int world,
+                                                    const std::vector<std::int64_t>& sizes);
+
+/// A kernel of static shape, ready to be measured.
+struct Measured {
+  irisgen::Plan plan;
+  BuiltOperation built;
+};
+Measured build_measured(irisgen::Plan plan, std::string_view compiler);
+
+/// What the buffers of a problem take of each rank's heap, and what the operation itself does.
+std::size_t heap_bytes_of(const Problem& problem);
+std::size_t heap_bytes_of(const Measured& measured);
+
+/// An operation on one rank, and how its batches go.
+class Measurement {
+ public:
+  Measurement(Context& context, const Measured& measured, const BenchBuffers& buffers, bool as_graphs, Times& times)
+      : operation_(context, measured.built),
+        batches_(context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers()); }, as_graphs, times) {}
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+  BatchSeries& batches() { return batches_; }
+
+ private:
+  Operation operation_;
+  BatchSeries batches_;
+};
+
+/// The most ranks of a world of this target that share a device here.
+int ranks_per_device(World& ranks);
+
+}  // namespace iris

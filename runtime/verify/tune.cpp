@@ -1,0 +1,230 @@
+#include "iris/tune.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "iris/run.hpp"
+#include "iris/world.hpp"
+#include "irisgen/pattern.hpp"
+#include "runtime/verify/measurement.hpp"
+#include "runtime/verify/search.hpp"
+
+namespace iris {
+namespace {
+
+using irisgen::KernelSpec;
+using irisgen::TuningCandidate;
+
+constexpr int launches_of_batch = 20;
+constexpr int launches_verified = 3;  ///< both ping-pong buffers, and the first again
+
+/// Candidates of one problem on this machine's GPUs.
+class GpuBench : public CandidateBench {
+ public:
+  GpuBench(const KernelSpec& kernel, int world, const irisgen::Target& target, const TuneOptions& options)
+      : kernel_(kernel), world_(world), target_(target), options_(options) {}
+
+  std::vector<std::string> verify(Candidates candidates) override {
+    build(candidates);
+    std::vector<std::string> problems;
+    for (const TuningCandidate* candidate : candidates) problems.push_back(verify(*candidate));
+    return problems;
+  }
+
+  std::vector<Timing> time(Candidates candidates, int batches) override {
+    try {
+      return time_together(candidates, batches);
+    } catch (const std::runtime_error& error) {
+      if (candidates.size() == 1) return {{.why = error.what()}};
+    }
+    std::vector<Timing> timings;  // without the one that fails
+    timings.reserve(candidates.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) timings.push_back(time(candidates.subspan(i, 1), batches)[0]);
+    return timings;
+  }
+
+ private:
+  /// A candidate's code, and that of the same variant and config at a size that can be verified.
+  struct Built {
+    Measured measured = {};
+    BuiltOperation verified = {};
+    std::string why = {};  ///< there is neither
+  };
+
+  Built build(const TuningCandidate& candidate) const {
+    Built built;
+    try {
+      built.measured = build_measured(candidate.plan, options_.compiler);
+      KernelSpec kernel = kernel_;
+      kernel.problem = irisgen::verification_problem(candidate.plan.problem);
+      kernel.variant = candidate.variant;
+      for (const auto& [key, setting] : candidate.config) kernel.config[key] = setting;
+      built.verified = build_operation(irisgen::make_plan(kernel, world_, target_), options_.compiler);
+    } catch (const std::exception& error) {
+      built.why = error.what();
+    }
+    return built;
+  }
+
+  /// On all cores.
+  void build(Candidates candidates) {
+    std::vector<Built> all(candidates.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < candidates.size(); i = next++) all[i] = build(*candidates[i]);
+    };
+    {
+      std::vector<std::jthread> threads;
+      const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+      for (std::size_t i = 0; i < std::min(cores, candidates.size()); ++i) threads.emplace_back(work);
+    }
+    for (std::size_t i = 0; i < candidates.size(); ++i) built_.insert_or_assign(candidates[i], std::move(all[i]));
+  }
+
+  std::string verify(const TuningCandidate& candidate) {
+    const Built& built = built_.at(&candidate);
+    if (!built.why.empty()) return built.why;
+    try {
+      RunOptions options;
+      options.seed = options_.seed;
+      options.repeat = launches_verified;
+      const RunReport report = run_operation(built.verified, options);
+      if (report.passed) return "";
+      if (!report.violations.empty()) return "wrong: " + report.violations.front();
+      return "wrong: " + std::to_string(report.wrong) + " of " + std::to_string(report.elements) + " elements";
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  }
+
+  std::vector<Timing> time_together(Candidates candidates, int batches) const {
+    const Problem& problem = candidates.front()->plan.problem;
+    std::size_t heap_bytes = heap_bytes_of(problem);
+    for (const TuningCandidate* candidate : candidates) heap_bytes += heap_bytes_of(built_.at(candidate).measured);
+    World ranks({.size = world_, .target = std::string(target_.name), .heap_bytes = heap_bytes, .seed = options_.seed});
+    std::vector<Times> times(candidates.size(), times_of(batches, world_));
+    ranks.run([&](Context& context) {
+      const BenchBuffers buffers(context, problem, options_.seed);
+      std::vector<std::unique_ptr<Measurement>> measurements;
+      measurements.reserve(candidates.size());
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        measurements.push_back(
+            std::make_unique<Measurement>(context, built_.at(candidates[i]).measured, buffers, true, times[i]));
+      }
+      for (const auto& measurement : measurements) measurement->batches().warm_up(launches_of_batch);
+      for (std::size_t batch = 1; batch < times.front().size(); ++batch) {
+        for (const auto& measurement : measurements) measurement->batches().time(batch);
+      }
+      context.barrier();
+    });
+    std::vector<Timing> timings;
+    timings.reserve(times.size());
+    for (const Times& each : times) timings.push_back({.time_us = median(sorted_times(each))});
+    return timings;
+  }
+
+  const KernelSpec& kernel_;
+  int world_;
+  const irisgen::Target& target_;
+  const TuneOptions& options_;
+  std::map<const TuningCandidate*, Built> built_;
+};
+
+irisgen::TuningEntry entry_of(const TunedProblem& problem, const irisgen::Target& target, const TuneReport& report) {
+  const TriedCandidate& best = problem.candidates.at(static_cast<std::size_t>(problem.best));
+  return {.problem = problem.problem,
+          .target = std::string(target.name),
+          .device = report.device,
+          .driver = report.driver,
+          .variant = best.variant,
+          .config = best.config,
+          .time_us = best.time_us,
+          .untuned_us = problem.candidates.front().time_us,
+          .measured = problem.count_measured(),
+          .complete = problem.complete,
+          .kernels = irisgen::kernels_digest()};
+}
+
+/// What the table has of a problem, measured on this device with all that is as it was.
+const irisgen::TuningEntry* find_known(const irisgen::TuningTable& known, const Problem& problem,
+                                       const irisgen::Target& target, const TuneReport& report) {
+  const irisgen::TuningEntry* entry = known.find_measured(problem, target.name, report.device);
+  const bool holds = entry != nullptr && entry->complete && entry->driver == report.driver &&
+                     entry->kernels == irisgen::kernels_digest();
+  return holds ? entry : nullptr;
+}
+
+TunedProblem problem_of_entry(const irisgen::TuningEntry& entry) {
+  return {.problem = entry.problem,
+          .bytes = irisgen::bus_size(entry.problem),
+          .known = true,
+          .candidates = {{.variant = entry.variant, .config = entry.config, .time_us = entry.time_us}},
+          .best = 0};
+}
+
+/// The device of all ranks, and that each has one of its own. The world stays, so that the devices are not opened anew
+/// for each candidate.
+std::unique_ptr<World> open_devices(int world, const irisgen::Target& target, TuneReport& report) {
+  auto ranks = std::make_unique<World>(
+      WorldOptions{.size = world, .target = std::string(target.name), .heap_bytes = 1 << 20, .seed = 0});
+  if (ranks_per_device(*ranks) > 1) {
+    throw std::runtime_error("ranks that share a GPU run as no others do, and there are fewer GPUs than " +
+                             std::to_string(world) + "; tune fewer ranks (--world)");
+  }
+  ranks->run([&](Context& context) {
+    if (context.rank() == 0) report.device = context.device().description();
+  });
+  report.driver = survey_gpus().api;
+  return ranks;
+}
+
+}  // namespace
+
+int TunedProblem::count_measured() const {
+  return static_cast<int>(std::ranges::count_if(candidates, [](const auto& each) { return each.time_us > 0; }));
+}
+
+TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Target& target,
+                          const TuneOptions& options) {
+  if (target.platform == irisgen::Platform::host)
+    throw std::invalid_argument("times on the CPU say nothing about a GPU: only GPUs can be tuned");
+  if (options.batches < 1) throw std::invalid_argument("a measurement needs at least one batch");
+  const auto start = std::chrono::steady_clock::now();
+  const auto out_of_time = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.budget_s;
+  };
+  const std::vector<KernelSpec> kernels = kernels_to_measure(kernel, world, options.sizes);
+  TuneReport report{.kernel = kernel.name};
+  const std::unique_ptr<World> devices = open_devices(world, target, report);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
+    const Problem& problem = candidates.front().plan.problem;
+    if (const auto* known = find_known(options.known, problem, target, report)) {
+      report.problems.push_back(problem_of_entry(*known));
+      continue;
+    }
+    if (out_of_time()) {
+      report.complete = false;
+      continue;
+    }
+    const auto progress = [&](std::string_view doing, int count) {
+      if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(kernels.size()), doing, count);
+    };
+    TunedProblem tuned{.problem = problem, .bytes = irisgen::bus_size(problem)};
+    GpuBench bench(kernels[i], world, target, options);
+    search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
+    report.complete = report.complete && tuned.complete;
+    if (tuned.best >= 0 && options.found) options.found(entry_of(tuned, target, report));
+    report.problems.push_back(std::move(tuned));
+  }
+  return report;
+}
+
+}  // namespace iris

@@ -1,0 +1,404 @@
+#include "irisgen/tuning.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "irisgen/pattern.hpp"
+#include "irisgen/plan.hpp"
+#include "irisgen/tuning_space.hpp"
+#include "tests/generator/samples.hpp"
+
+namespace irisgen {
+namespace {
+
+constexpr const char* small_sum = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}}";
+
+Problem sum_of(std::int64_t n) {
+  return {.pattern = "all_reduce", .op = Op::sum, .world = 8, .extents = {{"m", {.value = 1}}, {"n", {.value = n}}}};
+}
+
+TuningEntry entry_for(const std::string& variant, Settings config = {}) {
+  return {.problem = sum_of(4096),
+          .target = "sm_90a",
+          .device = "NVIDIA H200",
+          .driver = "CUDA 13.0",
+          .variant = variant,
+          .config = std::move(config),
+          .time_us = 5.5,
+          .untuned_us = 6,
+          .measured = 7,
+          .complete = false,
+          .kernels = "0123456789ab"};
+}
+
+Plan plan_with(const std::vector<TuningTable>& tables, const std::string& kernel = small_sum,
+               const std::string& device = "") {
+  const Spec spec = spec_of({kernel});
+  return make_plan(spec.kernels.at(0), spec.kernels.at(0).worlds.at(0), *find_target("sm_90a"),
+                   {.tuning = tables, .device = device});
+}
+
+Plan plan_with(const TuningEntry& entry, const std::string& kernel = small_sum) {
+  return plan_with(std::vector<TuningTable>{{{entry}}}, kernel);
+}
+
+TuningEntry changed(const std::function<void(TuningEntry&)>& change) {
+  TuningEntry entry = entry_for("two_shot");
+  change(entry);
+  return entry;
+}
+
+// --- what a table decides
+
+TEST(Tuning, ComesBeforeTheModel) {
+  EXPECT_EQ(plan_of(small_sum, "sm_90a").variant, "low_latency");
+  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}));
+  EXPECT_EQ(plan.variant, "two_shot");
+  EXPECT_EQ(number(plan, "threads"), 256);
+  EXPECT_EQ(plan.choices.at(0).reason, "tuned: measured 5.5 µs at m = 1, n = 4096 on NVIDIA H200, CUDA 13.0");
+}
+
+TEST(Tuning, ComesAfterTheDescription) {
+  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}),
+                              "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}, "
+                              "config: {threads: 128}}");
+  EXPECT_EQ(number(plan, "threads"), 128);
+  EXPECT_EQ(plan_with(entry_for("two_shot"),
+                      "{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 8, "
+                      "shape: {n: 4096}}")
+                .variant,
+            "one_shot");
+}
+
+TEST(Tuning, IsOfItsOwnKindOfProblemAndTargetOnly) {
+  const auto variant = [](const std::function<void(TuningEntry&)>& change) {
+    return plan_with(changed(change)).variant;
+  };
+  EXPECT_EQ(variant([](TuningEntry&) {}), "two_shot");
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.problem.op = Op::max; }), "two_shot") << "takes as long";
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.problem.dtype = Dtype::f64; }), "low_latency");
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.problem.accumulate = Dtype::f64; }), "low_latency");
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.problem.world = 4; }), "low_latency");
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.problem.pattern = "broadcast"; }), "low_latency");
+  EXPECT_EQ(variant([](TuningEntry& entry) { entry.target = "gfx942"; }), "low_latency");
+}
+
+TEST(Tuning, ReachesFromHalfTheSizeToTwice) {
+  const auto variant = [](std::int64_t n) {
+    return plan_with(changed([&](TuningEntry& entry) { entry.problem = sum_of(n); })).variant;
+  };
+  EXPECT_EQ(variant(8192), "two_shot");
+  EXPECT_EQ(variant(2048), "two_shot");
+  EXPECT_EQ(variant(8193), "low_latency");
+  EXPECT_EQ(variant(2047), "low_latency");
+  EXPECT_EQ(variant(0), "low_latency");
+}
+
+TEST(Tuning, TakesTheNearestSize) {
+  TuningTable table;
+  for (const auto& [n, variant] : {std::pair(2100, "ring"), {5000, "one_shot"}, {8000, "two_shot"}}) {
+    table.entries.push_back(entry_for(variant));
+    table.entries.back().problem = sum_of(n);
+  }
+  EXPECT_EQ(plan_with({table}).variant, "one_shot");
+}
+
+TEST(Tuning, OfAProductIsForItsOwnColumnsAndDepth) {
+  TuningEntry entry = entry_for("bulk_synchronous");
+  entry.problem = plan_of(
+                      "{name: a, pattern: all_gather_matmul, dtype: bf16, world: 4, "
+                      "shape: {m: 4096, n: 2048, k: 8192}}",
+                      "sm_90a")
+                      .problem;
+  const auto reason = [&](const std::string& shape) {
+    return plan_with(entry, "{name: a, pattern: all_gather_matmul, dtype: bf16, world: 4, shape: {" + shape + "}}")
+        .choices.at(0)
+        .reason;
+  };
+  EXPECT_TRUE(reason("m: 4096, n: 2048, k: 8192").starts_with("tuned: "));
+  EXPECT_TRUE(reason("m: 2048, n: 2048, k: 8192").starts_with("tuned: ")) << "half as many rows";
+  EXPECT_TRUE(reason("m: dynamic, n: 2048, k: 8192").starts_with("tuned for extents of 4096: "));
+  EXPECT_FALSE(reason("m: 1024, n: 2048, k: 8192").starts_with("tuned"));
+  EXPECT_FALSE(reason("m: 4096, n: 4096, k: 4096").starts_with("tuned")) << "as many multiply-adds, other matrices";
+}
+
+TEST(Tuning, IsOfItsOwnDeviceWhereThatIsKnown) {
+  const std::vector<TuningTable> tables = {{{entry_for("two_shot")}}};
+  EXPECT_EQ(plan_with(tables, small_sum, "").variant, "two_shot");
+  EXPECT_EQ(plan_with(tables, small_sum, "NVIDIA H200").variant, "two_shot");
+  EXPECT_EQ(plan_with(tables, small_sum, "NVIDIA H100").variant, "low_latency");
+}
+
+TEST(Tuning, OfTheFirstTableThatKnowsCounts) {
+  const TuningTable far = {{changed([](TuningEntry& entry) { entry.problem = sum_of(8000); })}};
+  const TuningTable exact = {{entry_for("ring")}};
+  const TuningTable other = {{changed([](TuningEntry& entry) { entry.problem = sum_of(1 << 20); })}};
+  EXPECT_EQ(plan_with({far, exact}).variant, "two_shot");
+  EXPECT_EQ(plan_with({other, exact}).variant, "ring");
+}
+
+TEST(Tuning, GivesWayToTheModelWhereItCannotBePlanned) {
+  EXPECT_EQ(plan_with(entry_for("three_shot")).variant, "low_latency");
+  EXPECT_EQ(plan_with(entry_for("two_shot", {{"threads", {.value = 100}}})).variant, "low_latency");
+}
+
+TEST(Tuning, GivesWayToTheModelWhereADescriptionCouldNotSaySo) {
+  for (const auto& [key, value] : {std::pair("vector", 3), {"threads", -256}, {"timeout_ms", -1}, {"timeout_ms", 0}}) {
+    EXPECT_EQ(plan_with(entry_for("two_shot", {{key, {.value = value}}})).variant, "low_latency")
+        << key << ": " << value;
+  }
+}
+
+TEST(Tuning, ServesItsSizesWhereTheyAreKnownOnlyAtLaunch) {
+  TuningTable table;
+  for (const auto& [n, threads] : {std::pair(4096, 128), {1 << 20, 256}}) {
+    table.entries.push_back(entry_for("ring", {{"threads", {.value = threads}}}));
+    table.entries.back().problem = sum_of(n);
+  }
+  const Plan plan = plan_with({table}, "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: dynamic}}");
+  EXPECT_EQ(plan.variant, "by_size");
+  const auto threads_at = [&](std::int64_t size) {
+    const auto schedule =
+        std::ranges::find_if(plan.schedules, [&](const iris::Schedule& each) { return size <= each.up_to; });
+    const auto& kernel =
+        plan.kernels.at(static_cast<std::size_t>(std::get<iris::LaunchStep>(schedule->steps.at(0).action).kernel));
+    return std::pair(kernel.variant, kernel.number("threads"));
+  };
+  EXPECT_EQ(threads_at(4096), (std::pair<std::string, std::int64_t>("ring", 128)));
+  EXPECT_EQ(threads_at(1 << 20), (std::pair<std::string, std::int64_t>("ring", 256)));
+  EXPECT_NE(threads_at(100).first, "ring") << "no table knows such a size";
+  EXPECT_NE(threads_at(1 << 28).first, "ring");
+  std::set<std::string> symbols;
+  for (const KernelPlan& kernel : plan.kernels) EXPECT_TRUE(symbols.insert(kernel.symbol).second) << kernel.symbol;
+}
+
+TEST(Tuning, SharesAKernelWithTheModelWhereBothTakeTheSame) {
+  const std::string kernel = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: dynamic}}";
+  const std::size_t untuned = plan_of(kernel, "sm_90a").kernels.size();
+  EXPECT_EQ(plan_with(entry_for("low_latency"), kernel).kernels.size(), untuned);
+  EXPECT_EQ(plan_with(entry_for("low_latency", {{"threads", {.value = 128}}}), kernel).kernels.size(), untuned + 1);
+}
+
+// --- the file
+
+TEST(TuningFile, IsReadAsItWasWritten) {
+  TuningTable table;
+  table.set(entry_for("two_shot", {{"blocks", {.value = 32}}, {"threads", {.value = 256}}}));
+  TuningEntry product = entry_for("workgroup_specialized");
+  product.problem = {.pattern = "matmul_all_gather",
+                     .dtype = Dtype::e4m3,
+                     .accumulate = Dtype::f64,
+                     .result = iris::result_of(Dtype::e4m3),
+                     .shard = "n",
+                     .layout_b = iris::Layout::nk,
+                     .world = 2,
+                     .extents = {{"m", {.value = 3}}, {"n", {.value = 4}}, {"k", {.value = 5}}}};
+  table.set(product);
+  const TuningTable read = parse_tuning("t.json", to_json(table));
+  ASSERT_EQ(read.entries.size(), 2u);
+  EXPECT_EQ(to_json(read), to_json(table));
+  EXPECT_EQ(read.entries[1].problem, product.problem);
+  EXPECT_EQ(read.entries[0].config.at("blocks").value, 32);
+  EXPECT_EQ(read.entries[0].config.at("threads").value, 256);
+  EXPECT_EQ(read.entries[0].variant, "two_shot");
+  EXPECT_EQ(read.entries[0].device, "NVIDIA H200");
+  EXPECT_EQ(read.entries[0].driver, "CUDA 13.0");
+  EXPECT_EQ(read.entries[0].time_us, 5.5);
+  EXPECT_EQ(read.entries[0].untuned_us, 6);
+  EXPECT_EQ(read.entries[0].measured, 7);
+  EXPECT_FALSE(read.entries[0].complete);
+  EXPECT_EQ(read.entries[0].kernels, "0123456789ab");
+}
+
+TEST(TuningFile, HasAnEntryOnEachLine) {
+  TuningTable table;
+  EXPECT_EQ(to_json(table), "{\"irisgen_tuning\": 1, \"entries\": [\n]}\n");
+  table.set(entry_for("two_shot"));
+  EXPECT_EQ(to_json(table),
+            "{\"irisgen_tuning\": 1, \"entries\": [\n"
+            "{\"pattern\":\"all_reduce\",\"dtype\":\"f32\",\"world\":8,\"shape\":{\"m\":1,\"n\":4096},"
+            "\"target\":\"sm_90a\",\"device\":\"NVIDIA H200\",\"driver\":\"CUDA 13.0\",\"variant\":\"two_shot\","
+            "\"config\":{},\"time_us\":5.5,\"untuned_us\":6.0,\"measured\":7,\"complete\":false,"
+            "\"kernels\":\"0123456789ab\"}\n]}\n");
+}
+
+TEST(TuningFile, KeepsNanoseconds) {
+  TuningTable table;
+  table.set(changed([](TuningEntry& entry) { entry.time_us = 2.377600036561489; }));
+  EXPECT_NE(to_json(table).find("\"time_us\":2.378,"), std::string::npos) << to_json(table);
+}
+
+TEST(TuningFile, ANewEntryTakesThePlaceOfTheOldOne) {
+  TuningTable table;
+  table.set(entry_for("two_shot"));
+  table.set(changed([](TuningEntry& entry) { entry.problem.world = 4; }));
+  table.set(changed([](TuningEntry& entry) { entry.device = "NVIDIA H100"; }));
+  table.set(changed([](TuningEntry& entry) { entry.driver = "CUDA 14.0", entry.variant = "ring"; }));
+  ASSERT_EQ(table.entries.size(), 3u);
+  EXPECT_EQ(table.entries[0].variant, "ring");
+  EXPECT_EQ(table.entries[0].driver, "CUDA 14.0");
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    parse_tuning("t.json", text);
+    return "";
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+}
+
+TEST(TuningFile, WrongOnesAreErrorsWithTheirPlaces) {
+  const std::string good = to_json(TuningTable{{entry_for("two_shot")}});
+  EXPECT_EQ(refusal_of(good), "");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return refusal_of(text);
+  };
+  EXPECT_NE(with("all_reduce", "all_redvce")
+                .find("t.json:2:12: error: unknown pattern 'all_redvce'; did you mean "
+                      "'all_reduce'?"),
+            std::string::npos);
+  EXPECT_NE(with("\"m\":1,", "").find("the shape of all_reduce lacks 'm'"), std::string::npos);
+  EXPECT_NE(with("\"world\":8", "\"world\":99").find("world must be an integer from 1 to 16"), std::string::npos);
+  EXPECT_NE(with("\"time_us\":5.5", "\"time_us\":\"fast\"").find("time_us must be a number"), std::string::npos);
+  EXPECT_NE(with("\"f32\"", "\"f31\"").find("did you mean 'f32'"), std::string::npos);
+  EXPECT_NE(with("irisgen_tuning\": 1", "irisgen_tuning\": 2").find("irisgen_tuning must be 1"), std::string::npos);
+  EXPECT_NE(with("\"config\":{}", "\"config\":{\"colour\":1}").find("unknown key 'colour'"), std::string::npos);
+  EXPECT_NE(with("\"driver\"", "\"diver\"").find("'diver'"), std::string::npos);
+  EXPECT_NE(refusal_of("[]"), "");
+  EXPECT_NE(refusal_of(""), "");
+  EXPECT_NE(refusal_of(good.substr(0, good.size() / 2)), "");
+}
+
+TEST(TuningFile, KnowsEveryKeyOfAConfigThatDecidesAboutSpeed) {
+  for (const std::string& key : config_keys()) {
+    const bool taken = refusal_of(to_json(TuningTable{{entry_for("two_shot", {{key, {.value = 1}}})}})).empty();
+    EXPECT_EQ(taken, key != "timeout_ms") << key;
+  }
+}
+
+TEST(TuningFile, ShippedOnesAreRightAndCanBePlanned) {
+  for (const TuningEntry& entry : shipped_tuning().entries) {
+    const Target* target = find_target(entry.target);
+    ASSERT_NE(target, nullptr) << entry.target;
+    KernelSpec kernel;
+    kernel.name = "shipped";
+    kernel.problem = entry.problem;
+    const Spec spec = check(kernel);
+    const Plan plan = make_plan(spec.kernels.front(), entry.problem.world, *target,
+                                {.tuning = {&shipped_tuning(), 1}, .device = entry.device});
+    EXPECT_EQ(plan.variant, entry.variant);
+    EXPECT_TRUE(plan.choices.at(0).reason.starts_with("tuned: ")) << plan.choices.at(0).reason;
+    EXPECT_LE(entry.time_us, entry.untuned_us);
+    EXPECT_TRUE(entry.complete);
+  }
+}
+
+// --- what is worth measuring
+
+std::vector<TuningCandidate> candidates_of(const std::string& kernel, const std::string& target = "sm_90a") {
+  const Spec spec = spec_of({kernel});
+  return tuning_candidates(spec.kernels.at(0), spec.kernels.at(0).worlds.at(0), *find_target(target));
+}
+
+std::set<std::string> variants_of(const std::vector<TuningCandidate>& candidates) {
+  std::set<std::string> names;
+  for (const TuningCandidate& candidate : candidates) names.insert(candidate.variant);
+  return names;
+}
+
+TEST(TuningSpace, HasThePlansOwnChoiceOfEveryVariantFirst) {
+  for (const std::string& kernel : kernels_of_every_template()) {
+    if (kernel.find("dynamic") != std::string::npos) continue;
+    std::set<std::string> seen;
+    for (const TuningCandidate& candidate : candidates_of(kernel, "gfx942")) {
+      EXPECT_EQ(seen.insert(candidate.variant).second, candidate.config.empty()) << kernel;
+      EXPECT_EQ(candidate.plan.variant, candidate.variant);
+    }
+    EXPECT_FALSE(seen.empty());
+  }
+}
+
+TEST(TuningSpace, HasWhatAutoTakesBeforeAllElse) {
+  const auto candidates = candidates_of(small_sum);
+  EXPECT_EQ(candidates.front().variant, plan_of(small_sum, "sm_90a").variant);
+  EXPECT_GE(variants_of(candidates).size(), 4u);
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    EXPECT_TRUE(candidates[i].config.empty() || candidates[i].variant == candidates[i - 1].variant) << i;
+  }
+}
+
+TEST(TuningSpace, VariesTheGridAroundThePlansOwn) {
+  const auto candidates = candidates_of(
+      "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "
+      "shape: {n: 16777216}}");
+  EXPECT_EQ(variants_of(candidates), (std::set<std::string>{"two_shot"}));
+  std::set<std::pair<std::int64_t, std::int64_t>> grids;
+  for (const TuningCandidate& candidate : candidates) {
+    EXPECT_TRUE(
+        grids.insert({candidate.plan.kernels[0].number("blocks"), candidate.plan.kernels[0].number("threads")}).second);
+  }
+  const auto own = *grids.begin();
+  EXPECT_GT(grids.size(), 6u);
+  EXPECT_TRUE(std::ranges::any_of(grids, [&](const auto& grid) { return grid.first != own.first; }));
+  EXPECT_TRUE(std::ranges::any_of(grids, [&](const auto& grid) { return grid.second != own.second; }));
+}
+
+TEST(TuningSpace, IsWhatTheDescriptionAsksFor) {
+  const auto candidates = candidates_of(
+      "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "
+      "shape: {n: 16777216}, tune: {blocks: [3, 5], threads: [64, 128]}}");
+  std::set<std::pair<std::int64_t, std::int64_t>> grids;
+  for (const TuningCandidate& candidate : candidates) {
+    if (candidate.config.empty()) continue;
+    grids.insert({candidate.plan.kernels[0].number("blocks"), candidate.plan.kernels[0].number("threads")});
+  }
+  EXPECT_EQ(grids, (std::set<std::pair<std::int64_t, std::int64_t>>{{3, 64}, {3, 128}, {5, 64}, {5, 128}}));
+}
+
+TEST(TuningSpace, LeavesWhatTheDescriptionSets) {
+  for (const TuningCandidate& candidate :
+       candidates_of("{name: a, pattern: all_reduce, dtype: bf16, world: 4, shape: {n: 16777216}, "
+                     "config: {threads: 128}}")) {
+    EXPECT_EQ(candidate.plan.kernels[0].number("threads"), 128);
+  }
+}
+
+TEST(TuningSpace, IsRefusedWhereNoVariantCan) {
+  EXPECT_THROW(candidates_of("{name: a, pattern: all_reduce, variant: reduce_scatter_all_gather, dtype: f32, world: 4, "
+                             "shape: {n: 7}}"),
+               SpecError);
+}
+
+TEST(VerificationProblem, IsSmallAndDividedAlike) {
+  const auto verified = [](const std::string& kernel) {
+    return verification_problem(plan_of(kernel, "sm_90a").problem);
+  };
+  const Problem sum = verified("{name: a, pattern: all_reduce, dtype: bf16, world: 4, shape: {m: 3, n: 536870917}}");
+  EXPECT_EQ(sum.extent("m").value, 3);
+  EXPECT_LT(sum.extent("n").value, 100'000);
+  EXPECT_EQ(sum.extent("n").value % 128, 536870917 % 128);
+  const Problem product =
+      verified("{name: a, pattern: matmul_reduce_scatter, dtype: bf16, world: 4, shape: {m: 8192, n: 7170, k: 4100}}");
+  for (const auto& [name, extent] : product.extents) EXPECT_LT(extent.value, 400) << name;
+  EXPECT_EQ(product.extent("m").value % 128, 0);
+  EXPECT_EQ(product.extent("n").value % 128, 7170 % 128);
+  EXPECT_EQ(product.extent("k").value % 64, 4100 % 64);
+}
+
+TEST(VerificationProblem, OfASmallProblemIsItself) {
+  for (const std::string& kernel : kernels_of_every_template()) {
+    const Problem problem = plan_of(kernel, "sm_90a").problem;
+    if (problem.is_static() && iris::size_of(problem) < 1000) {
+      EXPECT_EQ(verification_problem(problem), problem) << kernel;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace irisgen
