@@ -30,6 +30,7 @@ struct BenchCommand {
   std::uint64_t seed = 0;
   TuningOption tuning = TuningOption("auto");
   bool json = false;
+  bool csv = false;
 };
 
 constexpr const char* footer =
@@ -182,7 +183,7 @@ ExitCode bench(const BenchCommand& command) {
       };
       all.push_back(iris::bench_operation(kernel, world, target, options));
       progress.clear();
-      if (!command.json) print_table(all.back());
+      if (!command.json && !command.csv) print_table(all.back());
     }
   }
   if (command.json) {
@@ -190,6 +191,7 @@ ExitCode bench(const BenchCommand& command) {
     for (const iris::BenchReport& report : all) json.push_back(to_json(target, report));
     print_json(json);
   }
+  if (command.csv) std::cout << iris::bench_csv(all);
   if (!command.svg.empty()) write_file(command.svg, iris::bench_chart(all));
   return ok;
 }
@@ -214,7 +216,8 @@ void add_bench(CLI::App& program, Action& action) {
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
   command->tuning.add_to(*app);
-  app->add_flag("--json", command->json, "Print JSON");
+  auto* json = app->add_flag("--json", command->json, "Print JSON");
+  app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }
 

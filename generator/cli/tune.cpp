@@ -151,7 +151,7 @@ std::vector<std::string> row_of(const iris::TunedProblem& problem) {
   return row;
 }
 
-void print(const iris::TuneReport& report, int world) {
+void print(const iris::TuneReport& report, int world, bool for_table) {
   std::cout << heading(report.kernel) << ": " << world << " ranks on " << report.device << '\n';
   Table table({"size", "fastest", "config", "median us", "untuned", "measured"});
   for (const iris::TunedProblem& problem : report.problems) table.add(row_of(problem));
@@ -163,6 +163,8 @@ void print(const iris::TuneReport& report, int world) {
                 << words_of(candidate.config) << "): " << candidate.why << '\n';
     }
   }
+  if (!for_table)
+    std::cout << "  not written: it sets its variant or config itself, so that `auto` has no part in it\n";
   if (!report.complete) std::cout << "  the time was over before all was measured; the same command goes on\n";
 }
 
@@ -269,12 +271,12 @@ ExitCode tune(const TuneCommand& command) {
       progress.clear();
       for (const iris::TunedProblem& problem : report.problems) right = right && problem.best >= 0;
       all.push_back(to_json(report, world));
-      if (!command.json) print(report, world);
+      if (!command.json) print(report, world, iris::is_for_tables(kernel));
     }
   }
   if (command.json) {
     print_json(all);
-  } else {
+  } else if (std::ranges::any_of(spec.kernels, iris::is_for_tables)) {
     std::cout << "  written to " << file.string() << '\n';
   }
   return right ? ok : failed;

@@ -191,6 +191,11 @@ int TunedProblem::count_measured() const {
   return static_cast<int>(std::ranges::count_if(candidates, [](const auto& each) { return each.time_us > 0; }));
 }
 
+bool is_for_tables(const KernelSpec& kernel) {
+  return kernel.variant == "auto" &&
+         std::ranges::all_of(kernel.config, [](const auto& setting) { return setting.first == "timeout_ms"; });
+}
+
 TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Target& target,
                           const TuneOptions& options) {
   if (target.platform == irisgen::Platform::host)
@@ -206,7 +211,8 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
     const Problem& problem = candidates.front().plan.problem;
-    if (const auto* known = find_known(options.known, problem, target, report)) {
+    const auto* known = is_for_tables(kernel) ? find_known(options.known, problem, target, report) : nullptr;
+    if (known != nullptr) {
       report.problems.push_back(problem_of_entry(*known));
       continue;
     }
@@ -221,7 +227,7 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     GpuBench bench(kernels[i], world, target, options);
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
-    if (tuned.best >= 0 && options.found) options.found(entry_of(tuned, target, report));
+    if (tuned.best >= 0 && options.found && is_for_tables(kernel)) options.found(entry_of(tuned, target, report));
     report.problems.push_back(std::move(tuned));
   }
   return report;

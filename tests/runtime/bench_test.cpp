@@ -157,6 +157,26 @@ TEST(BenchChart, DrawsTimeAndBandwidthAgainstSize) {
   EXPECT_EQ(points_of(svg, 5), "516.0,77.9 888.0,77.9 ");
 }
 
+TEST(BenchCsv, HasARowForEachSize) {
+  BenchReport report = report_of_two_sizes();
+  report.points.pop_back();
+  report.device = "a \"GPU\", or two";
+  report.points[0].extents = {{"m", 1}, {"n", 32768}};
+  report.points[0].variant = "ring";
+  report.points[0].grids = "4 x 64, 1 x 32";
+  EXPECT_EQ(
+      bench_csv(std::vector{report}),
+      "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,"
+      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us\r\n"
+      "sum,all_reduce,bf16,4,\"a \"\"GPU\"\", or two\",1,32768,,65536,ring,\"4 x 64, 1 x 32\",4,0,0,0,0,24.576,0,0,"
+      "0,0,NCCL 2.28.3,8,0\r\n");
+}
+
+TEST(BenchCsv, OfNothingIsItsHeader) {
+  EXPECT_TRUE(bench_csv({}).starts_with("kernel,"));
+  EXPECT_TRUE(bench_csv({}).ends_with("window_us\r\n"));
+}
+
 TEST(BenchChart, IsHigherByARowForEachKernel) {
   const std::string svg = bench_chart(std::vector{report_of_two_sizes(), report_of_two_sizes()});
   EXPECT_NE(svg.find("height=\"500\""), std::string::npos);

@@ -104,6 +104,18 @@ TEST_F(TuningFile, OfTheUserComesBeforeThatWhichIsShipped) {
   EXPECT_EQ(tuning_of_user()[1].entries.size(), irisgen::shipped_tuning().entries.size());
 }
 
+TEST(Tune, IsForTablesWhereThePlanChooses) {
+  irisgen::KernelSpec kernel;
+  EXPECT_TRUE(is_for_tables(kernel));
+  kernel.config["timeout_ms"] = {.value = 5};
+  EXPECT_TRUE(is_for_tables(kernel));
+  kernel.config["blocks"] = {.value = 5};
+  EXPECT_FALSE(is_for_tables(kernel));
+  kernel.config = {};
+  kernel.variant = "ring";
+  EXPECT_FALSE(is_for_tables(kernel));
+}
+
 TEST(Tune, RefusesTheCpu) {
   irisgen::KernelSpec kernel;
   kernel.name = "a";

@@ -80,6 +80,10 @@ struct BenchReport {
   std::vector<BenchPoint> points;
 };
 
+/// A table of all points, a row each, as RFC 4180 has it: times in microseconds, rates in 10⁹ bytes per second. Extents
+/// that a pattern does not have are empty.
+std::string bench_csv(std::span<const BenchReport> reports);
+
 /// An SVG image with a row for each of these collectives: its time and its bus bandwidth against size, the library's,
 /// and what the links allow. Throws std::invalid_argument for what has no sizes.
 std::string bench_chart(std::span<const BenchReport> reports);
