@@ -97,6 +97,7 @@ std::string shown_size(const Problem& problem) {
   const std::int64_t bytes = bus_size(problem);
   if (bytes > 0) return human_bytes(static_cast<double>(bytes));
   std::vector<std::string> lengths;
+  lengths.reserve(problem.extents.size());
   for (const auto& [name, extent] : problem.extents) lengths.push_back(std::to_string(extent.value));
   return join(lengths, "x");
 }
@@ -179,6 +180,7 @@ struct ModelRow {
 std::vector<ModelRow> model_rows(const KernelSpec& kernel, int world, const Target& target,
                                  const std::vector<std::int64_t>& sizes) {
   std::vector<KernelSpec> kernels;
+  kernels.reserve(sizes.size() + 1);
   for (const std::int64_t bytes : sizes) kernels.push_back(iris::at_size(kernel, world, bytes));
   if (sizes.empty()) kernels.push_back(kernel);
   std::vector<ModelRow> rows;
