@@ -165,8 +165,11 @@ class Joiner {
     const Draft& draft = candidate.draft;
     Draft& joined = chosen_.draft;
     joined.intermediates.insert(joined.intermediates.end(), draft.intermediates.begin(), draft.intermediates.end());
-    joined.in_place = draft.in_place && (added_.empty() || joined.in_place);
-    if (added_.empty()) joined.arguments = draft.arguments;
+    if (added_.empty()) {
+      joined.arguments = draft.arguments;
+      joined.in_place = draft.in_place;
+    }
+    if (joined.in_place != draft.in_place) joined.in_place = InPlace::no;
     added_.push_back({&candidate, static_cast<int>(joined.kernels.size())});
     for (std::size_t i = 0; i < draft.arguments.size(); ++i) {
       Argument& argument = joined.arguments.at(i);

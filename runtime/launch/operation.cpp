@@ -235,7 +235,7 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
                              "Operation. What happened: " + record.failure);
   }
   const Extents& extents = resolve(given);
-  check_buffers(manifest, extents, arguments,
+  check_buffers(manifest, context.rank, extents, arguments,
                 [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
   check_agreement(arguments, extents);
   const Launch launch{arguments, extents, stream};
@@ -341,6 +341,7 @@ void Operation::State::perform(const Launch& launch, int number, const CopyStep&
 
 void Operation::State::send(const Launch& launch, int number, const Sent& sent) const {
   char* const to = sent.peer == context.rank ? sent.to : context.on_rank(sent.to, sent.peer);
+  if (to == sent.from) return;  // in place
   context.device.enqueue_copy(to, sent.from, static_cast<std::size_t>(sent.bytes), stream(launch, number));
 }
 

@@ -130,7 +130,20 @@ TEST_F(OperationLaunch, RefusesNullUnlessThereIsNothingInIt) {
 TEST_F(OperationLaunch, ChecksAlignment) {
   with_operation([](Operation& operation, char* input, char* output) {
     expect_part(launch_failure(operation, {input + 2, output}, of_n(8)), "'input' is not aligned to 4 bytes");
+    const std::string remedy = launch_failure(operation, {input + 4, output}, of_n(8));
+    EXPECT_EQ(remedy, "");
   });
+  const auto of_vectors = [](BuiltOperation& built) { built.manifest.arguments[0].alignment = 16; };
+  with_operation(
+      [](Operation& operation, char* input, char* output) {
+        expect_part(launch_failure(operation, {input + 8, output}, of_n(8)),
+                    "add_index: 'input' is not aligned to 16 bytes, as this kernel's accesses are; align it, or "
+                    "describe the kernel with config: {vector: 2}, which makes narrower ones");
+        expect_part(launch_failure(operation, {input + 4, output}, of_n(8)), "{vector: 1}");
+        const std::string of_half_elements = launch_failure(operation, {input + 2, output}, of_n(8));
+        EXPECT_EQ(of_half_elements, "add_index: 'input' is not aligned to 16 bytes") << "no vector takes it";
+      },
+      of_vectors);
 }
 
 TEST_F(OperationLaunch, ChecksSymmetry) {
@@ -272,9 +285,58 @@ TEST_F(OperationLaunch, ChecksAliasing) {
   });
   with_operation(
       [](Operation& operation, char* input, char*) {
-        expect_part(launch_failure(operation, {input, input}), "overlap; this kernel cannot work in place");
+        expect_part(launch_failure(operation, {input, input}),
+                    "overlap; variant by_hand of this kernel cannot work in place");
       },
-      [](BuiltOperation& built) { built.manifest.in_place = false; });
+      [](BuiltOperation& built) { built.manifest.in_place = InPlace::no; });
+}
+
+/// A rank of three launches an operation whose output is three times as long as its input, or the other way round.
+class OperationInBlocks : public testing::Test {
+ protected:
+  static constexpr std::int64_t n = 7;
+  static constexpr std::ptrdiff_t block_bytes = 28;
+
+  /// The words in which rank 1 is refused, its smaller buffer `offset` bytes after its larger one.
+  static std::string failure_at(std::ptrdiff_t offset, bool output_is_larger) {
+    BuiltOperation built = host_operation("add_index", 3);
+    Manifest& manifest = built.manifest;
+    manifest.in_place = InPlace::own_block;
+    manifest.kernels[0].waits = false;
+    manifest.arguments[output_is_larger ? 1 : 0].shape[0].factor = 3;
+    for (Argument& argument : manifest.arguments) argument.alignment = 16;
+    std::string failure;
+    World world({.size = 3, .heap_bytes = 1 << 20});
+    world.run([&](Context& context) {
+      auto* larger = static_cast<char*>(context.allocate(1024)) + 256;
+      Operation operation(context, built, of_n(64));
+      if (context.rank() != 1) return;
+      void* smaller = larger + offset;
+      const std::array<void*, 2> buffers = {output_is_larger ? smaller : larger, output_is_larger ? larger : smaller};
+      failure = error_of([&] { operation.launch(buffers, of_n(n)); });
+    });
+    return failure;
+  }
+};
+
+TEST_F(OperationInBlocks, TakesTheRanksOwnHoweverItIsAligned) {
+  EXPECT_EQ(failure_at(block_bytes, true), "");
+  EXPECT_EQ(failure_at(block_bytes, false), "");
+}
+
+TEST_F(OperationInBlocks, RefusesAnothersAndWhatIsNone) {
+  for (const std::ptrdiff_t offset : {std::ptrdiff_t{0}, std::ptrdiff_t{16}, std::ptrdiff_t{80}, std::ptrdiff_t{-16}}) {
+    EXPECT_EQ(failure_at(offset, true),
+              "add_index: 'input' and 'output' overlap; 'input' must be block 1 of 'output', this rank's own, which "
+              "begins 28 bytes after it, or they must have nothing in common")
+        << offset;
+    expect_part(failure_at(offset, false), "'input' and 'output' overlap; 'output' must be block 1 of 'input'");
+  }
+}
+
+TEST_F(OperationInBlocks, ChecksTheAlignmentOfBuffersThatHaveNothingInCommon) {
+  EXPECT_EQ(failure_at(3 * block_bytes + 12, true), "");
+  expect_part(failure_at(3 * block_bytes, true), "'input' is not aligned to 16 bytes");
 }
 
 TEST(Operation, NeedsTheCodeOfEveryKernel) {
