@@ -125,6 +125,7 @@ struct Operation::State {
   void make_streams();
   const Extents& resolve(const Extents& given);
   void check_agreement(std::span<void* const> arguments, const Extents& extents);
+  void follow_last_launch(Stream stream);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
 
   /// One launch under way.
@@ -162,6 +163,7 @@ struct Operation::State {
   std::map<std::string, char*, std::less<>> intermediates;
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
+  std::optional<OwnEvent> end_of_last;  ///< once launches have come in several streams
   LaunchRecord record;
   std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
   std::uint64_t launches = 0;
@@ -237,6 +239,7 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   const Extents& extents = resolve(given);
   check_buffers(manifest, context.rank, extents, arguments,
                 [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
+  follow_last_launch(stream);
   check_agreement(arguments, extents);
   const Launch launch{arguments, extents, stream};
   record.in_flight = stream;
@@ -259,6 +262,24 @@ const Extents& Operation::State::resolve(const Extents& given) {
     resolved = {given, extents};
   }
   return resolved->extents;
+}
+
+/// Launches share flags, so one in another stream waits for all that has been enqueued in the last one's. A capture
+/// cannot wait for what is not captured with it.
+void Operation::State::follow_last_launch(Stream stream) {
+  if (!record.in_flight.has_value() || *record.in_flight == stream) return;
+  const Stream last = *record.in_flight;
+  const bool captured = context.device.is_capturing(stream);
+  if (captured != context.device.is_capturing(last)) {
+    throw std::runtime_error(manifest.name + (captured ? " cannot be captured while a launch in another stream may be "
+                                                         "under way, which no graph waits for; synchronize that "
+                                                         "stream before the capture begins"
+                                                       : " cannot be launched while its launches in another stream "
+                                                         "are captured; end that capture first"));
+  }
+  if (!end_of_last.has_value()) end_of_last.emplace(context.device);
+  context.device.record(end_of_last->get(), last);
+  context.device.wait(end_of_last->get(), stream);
 }
 
 /// Ranks write into one another's memory where their own arguments say: a rank whose extents or offsets differ has its

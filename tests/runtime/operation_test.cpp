@@ -231,6 +231,42 @@ TEST(Operation, RefusesBuffersAtOtherOffsetsThanAnotherRanks) {
   expect_part(failure, "(m = 1, n = 8, input at 0, output at 384 of the heap) is not that of another rank");
 }
 
+/// Each launch in another stream than the one before, whose output it takes; nobody waits in between.
+void expect_launches_in_order(std::uint64_t seed) {
+  constexpr std::size_t launches = 7;
+  constexpr int n = 64;
+  World world({.size = 3, .heap_bytes = 1 << 20, .seed = seed});
+  const BuiltOperation built = host_operation("sum_of_three", 3);
+  world.run([&](Context& context) {
+    Device& device = context.device();
+    const std::array<Stream, 3> streams = {nullptr, device.create_stream(), device.create_stream()};
+    Operation operation(context, built, of_n(n));
+    std::vector<void*> buffers;
+    for (std::size_t i = 0; i <= launches; ++i) buffers.push_back(context.allocate(n * sizeof(int)));
+    std::vector<int> values;
+    for (int i = 0; i < n; ++i) values.push_back(100 * context.rank() + i);
+    device.copy(buffers[0], values.data(), n * sizeof(int));
+    context.barrier();
+    for (std::size_t launch = 0; launch < launches; ++launch) {
+      operation.launch({buffers[launch], buffers[launch + 1]}, of_n(n), streams.at(launch % streams.size()));
+    }
+    for (const Stream stream : streams) context.synchronize(stream);
+    device.copy(values.data(), buffers[launches], n * sizeof(int));
+    for (int i = 0; i < n; ++i) {
+      // What the first launch sums, times the three ranks in each of the six others.
+      ASSERT_EQ(values.at(static_cast<std::size_t>(i)), (300 + 3 * i) * 729) << "seed " << seed;
+    }
+    context.barrier();
+    for (const Stream stream : std::span(streams).subspan(1)) device.destroy_stream(stream);
+  });
+}
+
+TEST(Operation, KeepsLaunchesInSeveralStreamsInOrder) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    EXPECT_EQ(error_of([&] { expect_launches_in_order(seed); }), "") << "seed " << seed;
+  }
+}
+
 TEST(Operation, LetsRanksThatDoNotWaitForOneAnotherLaunchAsTheyLike) {
   World world({.size = 2, .heap_bytes = 1 << 20});
   BuiltOperation built = host_operation("add_index", 2);
