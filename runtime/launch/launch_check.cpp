@@ -71,6 +71,19 @@ struct Buffer {
   std::uintptr_t end() const { return begin + static_cast<std::uintptr_t>(bytes); }
 };
 
+/// All of a launch, on one rank.
+struct LaunchBuffers {
+  const Manifest& manifest;
+  int rank;
+  std::span<const std::int64_t> bytes;
+  std::span<void* const> pointers;
+
+  std::size_t size() const { return pointers.size(); }
+  Buffer operator[](std::size_t i) const {
+    return {manifest.arguments[i], reinterpret_cast<std::uintptr_t>(pointers[i]), bytes[i]};
+  }
+};
+
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.bytes > 0 && b.bytes > 0 && a.begin < b.end() && b.begin < a.end();
 }
@@ -81,10 +94,13 @@ std::uintptr_t own_block(int rank, const Buffer& buffer, const Buffer& as_long_a
 }
 
 /// Whether a buffer is the rank's own block of another, whose alignment is enough for both.
-bool is_own_block(const Manifest& manifest, int rank, const Buffer& buffer, const std::vector<Buffer>& others) {
-  return manifest.in_place == InPlace::own_block && std::ranges::any_of(others, [&](const Buffer& other) {
-           return buffer.bytes < other.bytes && buffer.begin == own_block(rank, other, buffer);
-         });
+bool is_own_block(const LaunchBuffers& buffers, const Buffer& buffer) {
+  if (buffers.manifest.in_place != InPlace::own_block) return false;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer other = buffers[i];
+    if (buffer.bytes < other.bytes && buffer.begin == own_block(buffers.rank, other, buffer)) return true;
+  }
+  return false;
 }
 
 void check_alignment(const Manifest& manifest, const Buffer& buffer) {
@@ -117,13 +133,13 @@ void check_overlap(const Manifest& manifest, int rank, const Buffer& a, const Bu
                                " bytes after it, or they must have nothing in common");
 }
 
-void check_aliasing(const Manifest& manifest, int rank, const std::vector<Buffer>& buffers) {
+void check_aliasing(const LaunchBuffers& buffers) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     for (std::size_t j = i + 1; j < buffers.size(); ++j) {
-      const Buffer& a = buffers[i];
-      const Buffer& b = buffers[j];
+      const Buffer a = buffers[i];
+      const Buffer b = buffers[j];
       if (a.argument.access == Access::read && b.argument.access == Access::read) continue;
-      if (overlap(a, b)) check_overlap(manifest, rank, a, b);
+      if (overlap(a, b)) check_overlap(buffers.manifest, buffers.rank, a, b);
     }
   }
 }
@@ -251,31 +267,28 @@ const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
   return *std::ranges::find_if(manifest.schedules, [size](const Schedule& each) { return size <= each.up_to; });
 }
 
-void check_buffers(const Manifest& manifest, int rank, const Extents& extents, std::span<void* const> pointers,
-                   const std::function<bool(const void*, std::size_t)>& is_allocated) {
+void check_buffers(const Manifest& manifest, int rank, std::span<const std::int64_t> bytes,
+                   std::span<void* const> pointers, const std::function<bool(const void*, std::size_t)>& is_allocated) {
   if (pointers.size() != manifest.arguments.size()) {
     throw error_of(manifest, "takes " + std::to_string(manifest.arguments.size()) + " buffers, not " +
                                  std::to_string(pointers.size()));
   }
-  std::vector<Buffer> buffers;
-  for (std::size_t i = 0; i < pointers.size(); ++i) {
-    const Argument& argument = manifest.arguments[i];
-    buffers.push_back({argument, reinterpret_cast<std::uintptr_t>(pointers[i]), bytes_of(argument, extents)});
-  }
-  for (const Buffer& buffer : buffers) {
-    const auto& [argument, begin, bytes] = buffer;
-    if (bytes == 0) continue;
-    if (begin == 0) {
-      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(bytes) + " bytes");
+  const LaunchBuffers buffers{manifest, rank, bytes, pointers};
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer buffer = buffers[i];
+    const Argument& argument = buffer.argument;
+    if (buffer.bytes == 0) continue;
+    if (buffer.begin == 0) {
+      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(buffer.bytes) + " bytes");
     }
-    if (!is_own_block(manifest, rank, buffer, buffers)) check_alignment(manifest, buffer);
-    if (argument.symmetric && !is_allocated(reinterpret_cast<const void*>(begin), static_cast<std::size_t>(bytes))) {
-      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(bytes) +
+    if (!is_own_block(buffers, buffer)) check_alignment(manifest, buffer);
+    if (argument.symmetric && !is_allocated(pointers[i], static_cast<std::size_t>(buffer.bytes))) {
+      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(buffer.bytes) +
                                    " bytes) does not lie within an allocation on the symmetric heap; take it from "
                                    "Context::allocate");
     }
   }
-  check_aliasing(manifest, rank, buffers);
+  check_aliasing(buffers);
 }
 
 }  // namespace iris

@@ -313,6 +313,26 @@ TEST_F(OperationLaunch, ChecksExtents) {
   });
 }
 
+/// More sizes than an operation remembers, then all of them again.
+TEST(Operation, LaunchesManySizesInTurn) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 1);
+  world.run([&](Context& context) {
+    void* input = context.allocate(256);
+    void* output = context.allocate(256);
+    Operation operation(context, built, of_n(64));
+    context.device().fill(input, 0, 256);
+    for (int launch = 0; launch < 60; ++launch) {
+      const std::int64_t n = 1 + launch % 20;
+      context.device().fill(output, 0xff, 256);
+      operation.launch({input, output}, of_n(n));
+      std::vector<int> values(64);
+      context.device().copy(values.data(), output, 256);
+      for (int i = 0; i < 64; ++i) ASSERT_EQ(values.at(static_cast<std::size_t>(i)), i < n ? i : -1) << "n = " << n;
+    }
+  });
+}
+
 TEST_F(OperationLaunch, ChecksAliasing) {
   with_operation([](Operation& operation, char* input, char*) {
     EXPECT_EQ(launch_failure(operation, {input, input}), "");
