@@ -92,6 +92,20 @@ std::string argument_comments(std::span<const LauncherBuild> builds) {
   return text;
 }
 
+/// What all builds have in common, or what each allows.
+std::string in_place_comments(std::span<const LauncherBuild> builds) {
+  std::vector<std::string> distinct;
+  std::vector<std::string> by_build;
+  for (const LauncherBuild& build : builds) {
+    const Plan& plan = *build.plan;
+    const std::string words(describe(plan.in_place));
+    add_once(distinct, "  /// In place: " + words + ".\n");
+    by_build.push_back("  /// In place, in a world of " + std::to_string(plan.problem.world) + " for " +
+                       std::string(plan.target->name) + ": " + words + ".\n");
+  }
+  return distinct.size() == 1 ? distinct[0] : join(by_build, "");
+}
+
 /// `{{"n", n}}`: the extents that a launch, or its capacity, gives.
 std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
   std::vector<std::string> entries;
@@ -133,7 +147,7 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
   for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
-         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
+         in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
          lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") +
          "\n    operation_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
 }

@@ -129,7 +129,7 @@ Json content_of(const Manifest& manifest) {
       {"variant", manifest.variant},
       {"problem", json_of(manifest.problem)},
       {"timeout_ms", manifest.timeout_ms},
-      {"in_place", manifest.in_place},
+      {"in_place", in_place_names.at(static_cast<std::size_t>(manifest.in_place))},
       {"arguments", json_of_all(manifest.arguments)},
       {"intermediates", json_of_all(manifest.intermediates)},
       {"kernels", json_of_all(manifest.kernels)},

@@ -13,6 +13,9 @@ namespace iris {
 /// Of BlockIndex, in its order.
 inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
 
+/// Of InPlace, in its order.
+inline constexpr std::array<std::string_view, 3> in_place_names = {"no", "same_buffer", "own_block"};
+
 /// All of a manifest's JSON but the checksum.
 nlohmann::ordered_json content_of(const Manifest& manifest);
 

@@ -43,7 +43,7 @@ class Reader {
     manifest.variant = members.identifier("variant");
     manifest.problem = problem_ = parse_problem(members.at("problem"));
     manifest.timeout_ms = members.number("timeout_ms", 0);
-    manifest.in_place = members.boolean("in_place");
+    manifest.in_place = parse_in_place(members);
     manifest.arguments =
         parse_all<Argument>(members, "arguments", [this](const Json& each) { return parse_argument(each); });
     for (const Argument& argument : manifest.arguments) buffers_.insert(argument.name);
@@ -82,6 +82,12 @@ class Reader {
       problem.extents.push_back({name, parse_extent(value)});
     }
     return problem;
+  }
+
+  static InPlace parse_in_place(const Members& members) {
+    const auto found = std::ranges::find(in_place_names, members.text("in_place"));
+    if (found == in_place_names.end()) members.complain("in_place", "no, same_buffer or own_block");
+    return static_cast<InPlace>(found - in_place_names.begin());
   }
 
   static Extent parse_extent(const Json& json) {

@@ -78,8 +78,11 @@ class Joiner {
       const auto same = std::ranges::find(joined.intermediates, buffer.name, &iris::Intermediate::name);
       if (same == joined.intermediates.end()) joined.intermediates.push_back(buffer);
     }
-    joined.in_place = draft.in_place && (added_.empty() || joined.in_place);
-    if (added_.empty()) joined.arguments = draft.arguments;
+    if (added_.empty()) {
+      joined.arguments = draft.arguments;
+      joined.in_place = draft.in_place;
+    }
+    if (joined.in_place != draft.in_place) joined.in_place = InPlace::no;
     for (std::size_t i = 0; i < draft.arguments.size(); ++i) {
       Argument& argument = joined.arguments.at(i);
       argument.alignment = std::max(argument.alignment, draft.arguments[i].alignment);

@@ -57,6 +57,18 @@ std::string describe_shape(const Problem& problem, const std::vector<iris::Dimen
   return text + ")";
 }
 
+std::string_view describe(iris::InPlace in_place) {
+  switch (in_place) {
+    case iris::InPlace::no:
+      return "not possible";
+    case iris::InPlace::same_buffer:
+      return "the output may be the input";
+    case iris::InPlace::own_block:
+      return "the smaller of input and output may be block `rank` of the larger";
+  }
+  return "";
+}
+
 std::string symbol_of(const std::string& name, const KernelPlan& kernel) {
   const Problem& problem = kernel.problem;
   std::string symbol = name + "_";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "irisgen/plan.hpp"
 
@@ -17,6 +18,9 @@ std::string describe(const Problem& problem, std::string_view variant = {});
 /// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
 /// without an m of 1 that nobody wrote.
 std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape);
+
+/// `the output may be the input`.
+std::string_view describe(iris::InPlace in_place);
 
 /// The extents that tell kernels apart: all of them, but m of a collective over a plain vector (m = 1).
 std::vector<iris::NamedExtent> named_extents(const Problem& problem);

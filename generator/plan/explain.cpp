@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "generator/manifest/manifest_json.hpp"
 #include "generator/plan/describe.hpp"
 
 namespace irisgen {
@@ -168,11 +169,12 @@ std::string kernels_text(const Plan& plan) {
 std::vector<Row> cost_rows(const Plan& plan) {
   const Prediction& prediction = plan.prediction;
   std::vector<Row> rows;
-  rows.reserve(plan.kernels.size() + 2);
+  rows.reserve(plan.kernels.size() + 4);
   for (const KernelPlan& kernel : plan.kernels) {
     rows.push_back({kernel.part.empty() ? "on the heap" : kernel.part + " on the heap",
                     workspace_text(kernel.workspace) + " and " + std::to_string(kernel.flags) + " flags on each rank"});
   }
+  rows.push_back({"in place", std::string(describe(plan.in_place))});
   rows.push_back({"over the links", link_text(plan)});
   if (prediction.time_us > 0) {
     rows.push_back({"predicted",
@@ -289,7 +291,7 @@ std::string explain_json(const Plan& plan) {
       {"target", plan.target->name},
       {"variant", plan.variant},
       {"timeout_ms", plan.timeout_ms},
-      {"in_place", plan.in_place},
+      {"in_place", iris::in_place_names.at(static_cast<std::size_t>(plan.in_place))},
       {"choices", std::move(choices)},
       {"alternatives", std::move(alternatives)},
       {"arguments", std::move(arguments)},

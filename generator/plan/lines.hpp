@@ -12,7 +12,7 @@ struct LineKernel {
   std::vector<Argument> arguments;
   std::optional<std::int64_t> run = {};  ///< of elements that must begin on an access boundary
   Types types = {};
-  bool in_place = false;
+  InPlace in_place = InPlace::no;
 };
 
 /// Completes a kernel that has been started, and has the constants of its own.

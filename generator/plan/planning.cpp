@@ -320,7 +320,7 @@ std::vector<Argument> place(std::vector<Argument> arguments, int alignment,
   return arguments;
 }
 
-Draft draft_of(KernelPlan kernel, bool in_place) {
+Draft draft_of(KernelPlan kernel, InPlace in_place) {
   Draft draft;
   draft.arguments = kernel.arguments;
   draft.in_place = in_place;

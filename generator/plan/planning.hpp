@@ -25,6 +25,7 @@ constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
 using iris::Access;
 using iris::Argument;
 using iris::Dimension;
+using iris::InPlace;
 
 /// What a variant plans for.
 struct Request {
@@ -47,7 +48,7 @@ struct Draft {
   std::vector<iris::Intermediate> intermediates;
   std::vector<KernelPlan> kernels;
   std::vector<iris::Step> steps;
-  bool in_place = false;
+  InPlace in_place = InPlace::no;
   std::vector<Part> parts;  ///< of which it is composed, for their costs
 };
 
@@ -156,7 +157,7 @@ std::vector<Argument> place(std::vector<Argument> arguments, int alignment,
                             std::initializer_list<std::string_view> symmetric);
 
 /// An operation of one kernel that takes the problem's buffers and extents as they are.
-Draft draft_of(KernelPlan kernel, bool in_place);
+Draft draft_of(KernelPlan kernel, InPlace in_place);
 
 /// A launch of kernel number `kernel` of a draft, with all its dynamic extents.
 iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::string> buffers);

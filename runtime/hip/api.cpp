@@ -40,6 +40,7 @@ void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipEventDestroy, "hipEventDestroy");
   library.resolve(call.hipStreamBeginCapture, "hipStreamBeginCapture");
   library.resolve(call.hipStreamEndCapture, "hipStreamEndCapture");
+  library.resolve(call.hipStreamIsCapturing, "hipStreamIsCapturing");
   library.resolve(call.hipGraphInstantiate, "hipGraphInstantiate");
   library.resolve(call.hipGraphLaunch, "hipGraphLaunch");
   library.resolve(call.hipGraphExecDestroy, "hipGraphExecDestroy");

@@ -40,6 +40,10 @@ inline constexpr unsigned host_malloc_coherent = 0x40000000;
 using CaptureMode = int;
 inline constexpr CaptureMode capture_thread_local = 1;
 
+/// hipStreamCaptureStatus; an enumeration, which the library writes as an int.
+using CaptureStatus = int;
+inline constexpr CaptureStatus capture_none = 0;
+
 /// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t, hipGraph_t and hipGraphExec_t: pointers to what only the
 /// library knows.
 using StreamHandle = void*;
@@ -78,6 +82,7 @@ struct Functions {
 
   Error (*hipStreamBeginCapture)(StreamHandle stream, CaptureMode mode);
   Error (*hipStreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  Error (*hipStreamIsCapturing)(StreamHandle stream, CaptureStatus* status);
   Error (*hipGraphInstantiate)(GraphHandle* executable, GraphHandle graph, void** failed_node, char* log,
                                std::size_t log_bytes);
   Error (*hipGraphLaunch)(GraphHandle executable, StreamHandle stream);

@@ -159,6 +159,7 @@ Functions adapted(const cuda::Driver& driver) {
       .hipEventDestroy = driver.cuEventDestroy_v2,
       .hipStreamBeginCapture = driver.cuStreamBeginCapture_v2,
       .hipStreamEndCapture = driver.cuStreamEndCapture,
+      .hipStreamIsCapturing = driver.cuStreamIsCapturing,
       .hipGraphInstantiate = graph_instantiate,
       .hipGraphLaunch = driver.cuGraphLaunch,
       .hipGraphExecDestroy = driver.cuGraphExecDestroy,
@@ -201,6 +202,7 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuEventDestroy_v2, "cuEventDestroy_v2");
   library.resolve(driver.cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2");
   library.resolve(driver.cuStreamEndCapture, "cuStreamEndCapture");
+  library.resolve(driver.cuStreamIsCapturing, "cuStreamIsCapturing");
   library.resolve(driver.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
   library.resolve(driver.cuGraphLaunch, "cuGraphLaunch");
   library.resolve(driver.cuGraphExecDestroy, "cuGraphExecDestroy");

@@ -57,6 +57,7 @@ struct Driver {
 
   Result (*cuStreamBeginCapture_v2)(void* stream, int mode);
   Result (*cuStreamEndCapture)(void* stream, void** graph);
+  Result (*cuStreamIsCapturing)(void* stream, int* status);
   Result (*cuGraphInstantiateWithFlags)(void** executable, void* graph, unsigned long long flags);
   Result (*cuGraphLaunch)(void* executable, void* stream);
   Result (*cuGraphExecDestroy)(void* executable);

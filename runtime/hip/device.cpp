@@ -252,6 +252,12 @@ Graph HipDevice::end_capture(Stream stream) {
   return executable;
 }
 
+bool HipDevice::is_capturing(Stream stream) {
+  CaptureStatus status = capture_none;
+  caller_.check(call().hipStreamIsCapturing(or_default(stream), &status), "hipStreamIsCapturing");
+  return status != capture_none;
+}
+
 void HipDevice::launch_graph(Graph graph, Stream stream) {
   caller_.check(call().hipGraphLaunch(graph, or_default(stream)), "hipGraphLaunch");
 }

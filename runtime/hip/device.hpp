@@ -64,6 +64,7 @@ class HipDevice final : public Device {
 
   void begin_capture(Stream stream) override;
   Graph end_capture(Stream stream) override;
+  bool is_capturing(Stream stream) override;
   void launch_graph(Graph graph, Stream stream) override;
   void destroy_graph(Graph graph) noexcept override;
 

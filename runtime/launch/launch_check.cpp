@@ -1,9 +1,11 @@
 #include "runtime/launch/launch_check.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 #include "iris/device/abi.hpp"
 #include "runtime/world/heap.hpp"
@@ -60,28 +62,84 @@ void check_shape(const Manifest& manifest, const std::string& buffer, Dtype dtyp
   if (!bytes.has_value()) throw error_of(manifest, quoted(buffer) + " has more than 2^62 bytes with these extents");
 }
 
-bool overlap(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes) {
-  const auto first = reinterpret_cast<std::uintptr_t>(a);
-  const auto second = reinterpret_cast<std::uintptr_t>(b);
-  return a_bytes > 0 && b_bytes > 0 && first < second + static_cast<std::uintptr_t>(b_bytes) &&
-         second < first + static_cast<std::uintptr_t>(a_bytes);
+/// A buffer of a launch.
+struct Buffer {
+  const Argument& argument;
+  std::uintptr_t begin;
+  std::int64_t bytes;
+
+  std::uintptr_t end() const { return begin + static_cast<std::uintptr_t>(bytes); }
+};
+
+/// All of a launch, on one rank.
+struct LaunchBuffers {
+  const Manifest& manifest;
+  int rank;
+  std::span<const std::int64_t> bytes;
+  std::span<void* const> pointers;
+
+  std::size_t size() const { return pointers.size(); }
+  Buffer operator[](std::size_t i) const {
+    return {manifest.arguments[i], reinterpret_cast<std::uintptr_t>(pointers[i]), bytes[i]};
+  }
+};
+
+bool overlap(const Buffer& a, const Buffer& b) {
+  return a.bytes > 0 && b.bytes > 0 && a.begin < b.end() && b.begin < a.end();
 }
 
-void check_aliasing(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers) {
+/// Where the rank's own block of a buffer begins, if it is as long as another one.
+std::uintptr_t own_block(int rank, const Buffer& buffer, const Buffer& as_long_as) {
+  return buffer.begin + static_cast<std::uintptr_t>(rank * as_long_as.bytes);
+}
+
+/// Whether a buffer is the rank's own block of another, whose alignment is enough for both.
+bool is_own_block(const LaunchBuffers& buffers, const Buffer& buffer) {
+  if (buffers.manifest.in_place != InPlace::own_block) return false;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer other = buffers[i];
+    if (buffer.bytes < other.bytes && buffer.begin == own_block(buffers.rank, other, buffer)) return true;
+  }
+  return false;
+}
+
+void check_alignment(const Manifest& manifest, const Buffer& buffer) {
+  const auto& [argument, begin, bytes] = buffer;
+  if (begin % static_cast<std::uintptr_t>(argument.alignment) == 0) return;
+  std::string text = quoted(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes";
+  const std::int64_t vector = (std::int64_t{1} << std::countr_zero(begin)) / bytes_of(manifest.problem.dtype);
+  const bool multiplies = manifest.problem.layout_b.has_value();
+  if (vector > 0 && !multiplies) {
+    text += ", as this kernel's accesses are; align it, or describe the kernel with config: {vector: " +
+            std::to_string(vector) + "}, which makes narrower ones";
+  }
+  throw error_of(manifest, text);
+}
+
+void check_overlap(const Manifest& manifest, int rank, const Buffer& a, const Buffer& b) {
+  const std::string overlap = quoted(a.argument.name) + " and " + quoted(b.argument.name) + " overlap";
+  if (manifest.in_place == InPlace::no) {
+    throw error_of(manifest, overlap + "; variant " + manifest.variant + " of this kernel cannot work in place");
+  }
+  if (manifest.in_place == InPlace::same_buffer) {
+    if (a.begin == b.begin) return;
+    throw error_of(manifest, overlap + " in part; they must be the same buffer or have nothing in common");
+  }
+  const auto& [block, whole] = a.bytes < b.bytes ? std::tie(a, b) : std::tie(b, a);
+  if (block.begin == own_block(rank, whole, block)) return;
+  throw error_of(manifest, overlap + "; " + quoted(block.argument.name) + " must be block " + std::to_string(rank) +
+                               " of " + quoted(whole.argument.name) + ", this rank's own, which begins " +
+                               std::to_string(rank * block.bytes) +
+                               " bytes after it, or they must have nothing in common");
+}
+
+void check_aliasing(const LaunchBuffers& buffers) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     for (std::size_t j = i + 1; j < buffers.size(); ++j) {
-      const Argument& a = manifest.arguments[i];
-      const Argument& b = manifest.arguments[j];
-      if (a.access == Access::read && b.access == Access::read) continue;
-      if (!overlap(buffers[i], bytes_of(a, extents), buffers[j], bytes_of(b, extents))) continue;
-      if (!manifest.in_place) {
-        throw error_of(manifest,
-                       quoted(a.name) + " and " + quoted(b.name) + " overlap; this kernel cannot work in place");
-      }
-      if (buffers[i] != buffers[j]) {
-        throw error_of(manifest, quoted(a.name) + " and " + quoted(b.name) +
-                                     " overlap in part; they must be the same buffer or have nothing in common");
-      }
+      const Buffer a = buffers[i];
+      const Buffer b = buffers[j];
+      if (a.argument.access == Access::read && b.argument.access == Access::read) continue;
+      if (overlap(a, b)) check_overlap(buffers.manifest, buffers.rank, a, b);
     }
   }
 }
@@ -209,30 +267,28 @@ const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
   return *std::ranges::find_if(manifest.schedules, [size](const Schedule& each) { return size <= each.up_to; });
 }
 
-void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,
-                   const std::function<bool(const void*, std::size_t)>& is_allocated) {
-  if (buffers.size() != manifest.arguments.size()) {
+void check_buffers(const Manifest& manifest, int rank, std::span<const std::int64_t> bytes,
+                   std::span<void* const> pointers, const std::function<bool(const void*, std::size_t)>& is_allocated) {
+  if (pointers.size() != manifest.arguments.size()) {
     throw error_of(manifest, "takes " + std::to_string(manifest.arguments.size()) + " buffers, not " +
-                                 std::to_string(buffers.size()));
+                                 std::to_string(pointers.size()));
   }
+  const LaunchBuffers buffers{manifest, rank, bytes, pointers};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const Argument& argument = manifest.arguments[i];
-    const std::int64_t bytes = bytes_of(argument, extents);
-    if (bytes == 0) continue;
-    if (buffers[i] == nullptr) {
-      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(bytes) + " bytes");
+    const Buffer buffer = buffers[i];
+    const Argument& argument = buffer.argument;
+    if (buffer.bytes == 0) continue;
+    if (buffer.begin == 0) {
+      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(buffer.bytes) + " bytes");
     }
-    if (reinterpret_cast<std::uintptr_t>(buffers[i]) % static_cast<std::uintptr_t>(argument.alignment) != 0) {
-      throw error_of(manifest,
-                     quoted(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes");
-    }
-    if (argument.symmetric && !is_allocated(buffers[i], static_cast<std::size_t>(bytes))) {
-      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(bytes) +
+    if (!is_own_block(buffers, buffer)) check_alignment(manifest, buffer);
+    if (argument.symmetric && !is_allocated(pointers[i], static_cast<std::size_t>(buffer.bytes))) {
+      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(buffer.bytes) +
                                    " bytes) does not lie within an allocation on the symmetric heap; take it from "
                                    "Context::allocate");
     }
   }
-  check_aliasing(manifest, extents, buffers);
+  check_aliasing(buffers);
 }
 
 }  // namespace iris

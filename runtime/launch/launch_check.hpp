@@ -40,9 +40,10 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity);
 /// The steps of a launch with these extents.
 const Schedule& schedule_for(const Manifest& manifest, const Extents& extents);
 
-/// Throws std::runtime_error naming the argument if the number of buffers, an alignment, the aliasing or the symmetry
-/// is not as the manifest demands. A buffer may be null only if it has no bytes.
-void check_buffers(const Manifest& manifest, const Extents& extents, std::span<void* const> buffers,
-                   const std::function<bool(const void*, std::size_t)>& is_allocated);
+/// Throws std::runtime_error naming the argument if the number of buffers of a rank, an alignment, the aliasing or the
+/// symmetry is not as the manifest demands. `bytes` are those of each argument. A buffer may be null only if it has
+/// none.
+void check_buffers(const Manifest& manifest, int rank, std::span<const std::int64_t> bytes,
+                   std::span<void* const> pointers, const std::function<bool(const void*, std::size_t)>& is_allocated);
 
 }  // namespace iris

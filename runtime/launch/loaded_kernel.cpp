@@ -1,7 +1,6 @@
 #include "runtime/launch/loaded_kernel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -58,16 +57,10 @@ void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* 
   device_context_.timeout_ns = static_cast<device::u64>(manifest_.timeout_ms) * 1'000'000;
 }
 
-void LoadedKernel::launch(const Arguments& given, Stream stream) const {
-  std::array<ArgumentBytes, max_arguments> arguments{};
-  std::size_t count = 0;
-  arguments.at(count++) = {&device_context_, sizeof device_context_};
-  for (void* const& buffer : given.buffers) arguments.at(count++) = {static_cast<const void*>(&buffer), sizeof buffer};
-  for (const std::int64_t& extent : given.extents) arguments.at(count++) = {&extent, sizeof extent};
-  for (const device::TensorMap& map : given.maps) arguments.at(count++) = {&map, sizeof map};
+void LoadedKernel::launch(std::span<const ArgumentBytes> arguments, Stream stream) const {
   context_.device.launch(*function_,
                          {.name = manifest_.name, .blocks = entry_.blocks, .threads = entry_.threads, .stream = stream},
-                         std::span(arguments).first(count));
+                         arguments);
 }
 
 }  // namespace iris

@@ -24,13 +24,9 @@ class LoadedKernel {
   /// Where its flag of that number lies, as they are counted in the manifest.
   char* flag(std::int64_t number) const { return reinterpret_cast<char*>(device_context_.flags + number); }
 
-  /// What the entry takes after the Context, in its order.
-  struct Arguments {
-    std::span<void* const> buffers;
-    std::span<const std::int64_t> extents;
-    std::span<const device::TensorMap> maps;
-  };
-  void launch(const Arguments& arguments, Stream stream) const;
+  /// The first of its arguments, where it stays; buffers, extents and tensor maps follow, in the entry's order.
+  ArgumentBytes context_argument() const { return {&device_context_, sizeof device_context_}; }
+  void launch(std::span<const ArgumentBytes> arguments, Stream stream) const;
 
  private:
   Context::State& context_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "iris/device/abi.hpp"
+#include "runtime/launch/bound_steps.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/launch/loaded_kernel.hpp"
 #include "runtime/world/agreement.hpp"
@@ -47,28 +48,9 @@ std::string call_of(const Manifest& manifest, std::int64_t bytes) {
   return "Operation(" + what + ", " + std::to_string(bytes) + " bytes)";
 }
 
-Dtype dtype_of(const Manifest& manifest, const std::string& buffer) {
-  const auto argument = std::ranges::find(manifest.arguments, buffer, &Argument::name);
-  if (argument != manifest.arguments.end()) return argument->dtype;
-  return std::ranges::find(manifest.intermediates, buffer, &Intermediate::name)->dtype;
-}
-
 /// Whether ranks wait for one another.
 bool waits(const Manifest& manifest) {
   return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits);
-}
-
-struct Rows {
-  std::int64_t first;
-  std::int64_t count;
-};
-
-/// Those of a portion, of a block of so many.
-Rows rows_of(const Portion& portion, std::int64_t rows) {
-  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
-  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
-  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
-  return {first, std::min(rows - first, granules * portion.granule)};
 }
 
 /// Memory that goes back to a rank's heap.
@@ -123,34 +105,26 @@ struct Operation::State {
 
   void place_on_heap();
   void make_streams();
-  const Extents& resolve(const Extents& given);
-  void check_agreement(std::span<void* const> arguments, const Extents& extents);
+
+  /// What follows from a launch's extents.
+  struct Sized {
+    Extents given;
+    Extents extents;
+    std::vector<std::int64_t> bytes;  ///< of each argument
+    std::vector<BoundStep> steps;
+  };
+  Sized& sized_for(const Extents& given);
+  void check_agreement(std::span<void* const> arguments, const Sized& sized);
+  void follow_last_launch(Stream stream);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
 
-  /// One launch under way.
-  struct Launch {
-    std::span<void* const> arguments;
-    const Extents& extents;
-    Stream stream;
-  };
-  void* buffer(const Launch& launch, const std::string& name) const;
-  Stream stream(const Launch& launch, int number) const;
-  void perform(const Launch& launch, int number, const LaunchStep& step) const;
-  device::TensorMap tensor_map(const Launch& launch, const MatrixMap& map) const;
-  void perform(const Launch& launch, int number, const CopyStep& step) const;
-  void perform(const Launch& launch, int number, const SignalStep& step) const;
-  void perform(const Launch& launch, int number, const WaitStep& step) const;
-  /// Bytes from here to where `to` lies on `peer`.
-  struct Sent {
-    char* to;
-    const char* from;
-    std::int64_t bytes;
-    int peer;
-  };
-  void send(const Launch& launch, int number, const Sent& sent) const;
-  int peer_at(int offset) const { return (context.rank + offset) % manifest.problem.world; }
-  std::int64_t number_of(BlockIndex block, int peer) const;
-  char* flag(const FlagIndex& index, int peer) const;
+  /// The stream of that number, in a launch whose caller's it is.
+  Stream stream(int number, Stream callers) const {
+    return number == 0 ? callers : streams.at(static_cast<std::size_t>(number - 1)).get();
+  }
+  void perform(BoundLaunch& launch, int number, Stream callers) const;
+  void perform(const BoundCopy& copy, int number, Stream callers) const;
+  void perform(const WaitStep* wait, int number, Stream callers) const;
 
   std::shared_ptr<void> world;  // may end before its operations
   Context::State& context;
@@ -159,19 +133,18 @@ struct Operation::State {
   std::vector<LoadedKernel> kernels;
   std::unique_ptr<char, ReturnToHeap> memory;
   std::unique_ptr<device::Fault, ReturnToDevice> fault;
-  std::map<std::string, char*, std::less<>> intermediates;
+  NumberedBuffers buffers;
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
+  std::optional<OwnEvent> end_of_last;  ///< once launches have come in several streams
   LaunchRecord record;
   std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
   std::uint64_t launches = 0;
 
-  /// Of the last launch, since the next one mostly has the same.
-  struct Resolved {
-    Extents given;
-    Extents extents;
-  };
-  std::optional<Resolved> resolved;
+  /// Of late, since the next launch mostly has the extents of one before.
+  std::vector<Sized> sizes;
+  static constexpr std::size_t most_sizes = 8;
+  std::size_t oldest_size = 0;
 };
 
 Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
@@ -198,9 +171,7 @@ void Operation::State::place_on_heap() {
             .in_flight = std::nullopt,
             .failure = {}};
   for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].place(memory.get(), layout.kernels[i], fault.get());
-  for (std::size_t i = 0; i < manifest.intermediates.size(); ++i) {
-    intermediates[manifest.intermediates[i].name] = memory.get() + layout.intermediates[i];
-  }
+  buffers = NumberedBuffers(manifest, layout, memory.get());
   context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.cleared_bytes));
   context.device.synchronize();
   agreement = std::static_pointer_cast<Agreement>(context.bootstrap.share(
@@ -234,15 +205,16 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
     throw std::runtime_error(manifest.name + " cannot be launched again, since its flags are in disorder; make a new " +
                              "Operation. What happened: " + record.failure);
   }
-  const Extents& extents = resolve(given);
-  check_buffers(manifest, extents, arguments,
+  Sized& sized = sized_for(given);
+  check_buffers(manifest, context.rank, sized.bytes, arguments,
                 [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
-  check_agreement(arguments, extents);
-  const Launch launch{arguments, extents, stream};
+  follow_last_launch(stream);
+  check_agreement(arguments, sized);
+  buffers.set_arguments(arguments);
   record.in_flight = stream;
   try {
-    for (const Step& step : schedule_for(manifest, extents).steps) {
-      std::visit([&](const auto& action) { perform(launch, step.stream, action); }, step.action);
+    for (BoundStep& step : sized.steps) {
+      std::visit([&](auto& action) { perform(action, step.stream, stream); }, step.action);
     }
   } catch (const std::exception& error) {
     record.failure = error.what();  // the steps before it are under way
@@ -250,27 +222,48 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   }
 }
 
-/// All extents of a launch, within the capacity.
-const Extents& Operation::State::resolve(const Extents& given) {
-  if (!resolved.has_value() || resolved->given != given) {
-    resolved.reset();
-    const Extents extents = resolve_extents(manifest, given);
-    check_capacity(manifest, extents, capacity);
-    resolved = {given, extents};
+/// Of extents within the capacity.
+Operation::State::Sized& Operation::State::sized_for(const Extents& given) {
+  const auto known = std::ranges::find(sizes, given, &Sized::given);
+  if (known != sizes.end()) return *known;
+  Sized made{.given = given, .extents = resolve_extents(manifest, given), .bytes = {}, .steps = {}};
+  check_capacity(manifest, made.extents, capacity);
+  for (const Argument& argument : manifest.arguments) made.bytes.push_back(bytes_of(argument, made.extents));
+  made.steps = bind_steps({manifest, context.rank, kernels, buffers}, made.extents);
+  if (sizes.size() < most_sizes) return sizes.emplace_back(std::move(made));
+  Sized& replaced = sizes[oldest_size];
+  oldest_size = (oldest_size + 1) % most_sizes;
+  return replaced = std::move(made);
+}
+
+/// Launches share flags, so one in another stream waits for all that has been enqueued in the last one's. A capture
+/// cannot wait for what is not captured with it.
+void Operation::State::follow_last_launch(Stream stream) {
+  if (!record.in_flight.has_value() || *record.in_flight == stream) return;
+  const Stream last = *record.in_flight;
+  const bool captured = context.device.is_capturing(stream);
+  if (captured != context.device.is_capturing(last)) {
+    throw std::runtime_error(manifest.name + (captured ? " cannot be captured while a launch in another stream may be "
+                                                         "under way, which no graph waits for; synchronize that "
+                                                         "stream before the capture begins"
+                                                       : " cannot be launched while its launches in another stream "
+                                                         "are captured; end that capture first"));
   }
-  return resolved->extents;
+  if (!end_of_last.has_value()) end_of_last.emplace(context.device);
+  context.device.record(end_of_last->get(), last);
+  context.device.wait(end_of_last->get(), stream);
 }
 
 /// Ranks write into one another's memory where their own arguments say: a rank whose extents or offsets differ has its
 /// memory overwritten.
-void Operation::State::check_agreement(std::span<void* const> arguments, const Extents& extents) {
+void Operation::State::check_agreement(std::span<void* const> arguments, const Sized& sized) {
   if (agreement == nullptr) return;
   const auto each = [&](const auto& tell) {
-    for (const auto& [name, length] : extents) tell(name, " = ", static_cast<std::uint64_t>(length));
+    for (const auto& [name, length] : sized.extents) tell(name, " = ", static_cast<std::uint64_t>(length));
     const char* base = context.bases[static_cast<std::size_t>(context.rank)];
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Argument& argument = manifest.arguments[i];
-      if (!argument.symmetric || bytes_of(argument, extents) == 0) continue;
+      if (!argument.symmetric || sized.bytes[i] == 0) continue;
       tell(argument.name, " at ", static_cast<std::uint64_t>(static_cast<const char*>(arguments[i]) - base));
     }
   };
@@ -290,77 +283,27 @@ void Operation::State::check_agreement(std::span<void* const> arguments, const E
   throw std::runtime_error(record.failure);
 }
 
-void* Operation::State::buffer(const Launch& launch, const std::string& name) const {
-  for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
-    if (manifest.arguments[i].name == name) return launch.arguments[i];
+void Operation::State::perform(BoundLaunch& launch, int number, Stream callers) const {
+  for (BoundLaunch::Map& map : launch.maps) {
+    if (map.layout.rows == 0 || map.layout.columns == 0) continue;  // nothing will be read
+    map.layout.data = buffers.pointer(map.buffer);
+    map.map = context.device.tensor_map(map.layout);
   }
-  return intermediates.at(name);
+  launch.kernel->launch(launch.arguments, stream(number, callers));
 }
 
-Stream Operation::State::stream(const Launch& launch, int number) const {
-  return number == 0 ? launch.stream : streams.at(static_cast<std::size_t>(number - 1)).get();
+void Operation::State::perform(const BoundCopy& copy, int number, Stream callers) const {
+  char* const from = buffers.at(copy.from);
+  char* to = buffers.at(copy.to);
+  if (copy.peer != context.rank) to = context.on_rank(to, copy.peer);
+  if (to == from) return;  // in place
+  context.device.enqueue_copy(to, from, static_cast<std::size_t>(copy.bytes), stream(number, callers));
 }
 
-void Operation::State::perform(const Launch& launch, int number, const LaunchStep& step) const {
-  std::array<void*, max_arguments> buffers{};
-  std::array<std::int64_t, max_arguments> extents{};
-  for (std::size_t i = 0; i < step.buffers.size(); ++i) buffers.at(i) = buffer(launch, step.buffers[i]);
-  for (std::size_t i = 0; i < step.extents.size(); ++i) extents.at(i) = length_of(step.extents[i], launch.extents);
-  const LoadedKernel& kernel = kernels[static_cast<std::size_t>(step.kernel)];
-  std::array<device::TensorMap, max_maps> maps{};
-  for (std::size_t i = 0; i < step.maps.size(); ++i) maps.at(i) = tensor_map(launch, step.maps[i]);
-  kernel.launch({.buffers = std::span(buffers).first(step.buffers.size()),
-                 .extents = std::span(extents).first(step.extents.size()),
-                 .maps = std::span(maps).first(step.maps.size())},
-                stream(launch, number));
-}
-
-device::TensorMap Operation::State::tensor_map(const Launch& launch, const MatrixMap& map) const {
-  const MatrixLayout layout{.data = buffer(launch, map.buffer),
-                            .element_bytes = bytes_of(map.dtype),
-                            .rows = length_of(map.rows, launch.extents),
-                            .columns = length_of(map.columns, launch.extents),
-                            .box_rows = map.box_rows,
-                            .box_columns = map.box_columns};
-  if (layout.rows == 0 || layout.columns == 0) return {};  // nothing will be read
-  return context.device.tensor_map(layout);
-}
-
-void Operation::State::perform(const Launch& launch, int number, const CopyStep& step) const {
-  const int peer = peer_at(step.peer_offset);
-  const std::int64_t rows = length_of(step.shape.front(), launch.extents);
-  std::int64_t row_bytes = bytes_of(dtype_of(manifest, step.from));
-  for (const Dimension& dimension : std::span(step.shape).subspan(1)) row_bytes *= length_of(dimension, launch.extents);
-  const auto [first, count] = rows_of(step.portion, rows);
-  if (count == 0) return;
-  const auto offset = [&](BlockIndex block) { return (number_of(block, peer) * rows + first) * row_bytes; };
-  const char* from = static_cast<const char*>(buffer(launch, step.from)) + offset(step.from_block);
-  char* to = static_cast<char*>(buffer(launch, step.to)) + offset(step.to_block);
-  send(launch, number, {to, from, count * row_bytes, peer});
-}
-
-void Operation::State::send(const Launch& launch, int number, const Sent& sent) const {
-  char* const to = sent.peer == context.rank ? sent.to : context.on_rank(sent.to, sent.peer);
-  context.device.enqueue_copy(to, sent.from, static_cast<std::size_t>(sent.bytes), stream(launch, number));
-}
-
-std::int64_t Operation::State::number_of(BlockIndex block, int peer) const {
-  return block == BlockIndex::first ? 0 : block == BlockIndex::rank ? context.rank : peer;
-}
-
-char* Operation::State::flag(const FlagIndex& index, int peer) const {
-  return kernels[static_cast<std::size_t>(index.kernel)].flag(index.first + number_of(index.of, peer));
-}
-
-void Operation::State::perform(const Launch& launch, int number, const SignalStep& step) const {
-  const int peer = peer_at(step.peer_offset);
-  send(launch, number, {flag(step.to, peer), flag(step.from, peer), sizeof(device::u64), peer});
-}
-
-void Operation::State::perform(const Launch& launch, int number, const WaitStep& step) const {
-  const Event event = events.at(&step).get();
-  context.device.record(event, stream(launch, step.stream));
-  context.device.wait(event, stream(launch, number));
+void Operation::State::perform(const WaitStep* wait, int number, Stream callers) const {
+  const Event event = events.at(wait).get();
+  context.device.record(event, stream(wait->stream, callers));
+  context.device.wait(event, stream(number, callers));
 }
 
 Operation::Operation(Context& context, const BuiltOperation& built, const Extents& capacity)

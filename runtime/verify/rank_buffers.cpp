@@ -14,10 +14,20 @@ constexpr unsigned char guard_byte = 0xc3;
 
 }  // namespace
 
-RankBuffers::RankBuffers(Context& context, const Manifest& manifest, const Extents& extents) {
+RankBuffers::RankBuffers(Context& context, const Manifest& manifest, const Extents& extents, bool in_place) {
+  const auto longest = std::ranges::max_element(manifest.arguments, {},
+                                                [&](const Argument& argument) { return bytes_of(argument, extents); });
+  const auto allocate = [&](std::size_t bytes) {
+    return static_cast<char*>(context.allocate(bytes + 2 * guard_bytes)) + guard_bytes;
+  };
+  char* const shared = in_place ? allocate(static_cast<std::size_t>(bytes_of(*longest, extents))) : nullptr;
   for (const Argument& argument : manifest.arguments) {
     const auto bytes = static_cast<std::size_t>(bytes_of(argument, extents));
-    buffers_.push_back({static_cast<char*>(context.allocate(bytes + 2 * guard_bytes)), bytes});
+    const bool lies_in_another = in_place && &argument != &*longest;
+    const bool is_block = lies_in_another && manifest.in_place == InPlace::own_block;
+    char* const begin =
+        in_place ? shared + (is_block ? static_cast<std::size_t>(context.rank()) * bytes : 0) : allocate(bytes);
+    buffers_.push_back({begin, bytes, lies_in_another});
   }
 }
 
@@ -32,31 +42,33 @@ std::size_t RankBuffers::heap_bytes(const Manifest& manifest, const Extents& ext
 std::vector<void*> RankBuffers::pointers() const {
   std::vector<void*> pointers;
   pointers.reserve(buffers_.size());
-  for (const Buffer& buffer : buffers_) pointers.push_back(buffer.base + guard_bytes);
+  for (const Buffer& buffer : buffers_) pointers.push_back(buffer.begin);
   return pointers;
 }
 
 void RankBuffers::write(Device& device, std::size_t argument, std::span<const std::byte> content) const {
-  device.copy(buffers_[argument].base + guard_bytes, content.data(), content.size());
+  device.copy(buffers_[argument].begin, content.data(), content.size());
 }
 
 std::vector<std::byte> RankBuffers::read(Device& device, std::size_t argument) const {
   std::vector<std::byte> content(buffers_[argument].bytes);
-  device.copy(content.data(), buffers_[argument].base + guard_bytes, content.size());
+  device.copy(content.data(), buffers_[argument].begin, content.size());
   return content;
 }
 
 void RankBuffers::poison(Device& device, std::size_t argument, unsigned char value) const {
   const Buffer& buffer = buffers_[argument];
-  device.fill(buffer.base, guard_byte, buffer.bytes + 2 * guard_bytes);
-  device.fill(buffer.base + guard_bytes, value, buffer.bytes);
+  if (buffer.lies_in_another) return;
+  device.fill(buffer.begin - guard_bytes, guard_byte, buffer.bytes + 2 * guard_bytes);
+  device.fill(buffer.begin, value, buffer.bytes);
 }
 
 bool RankBuffers::guards_intact(Device& device, std::size_t argument) const {
   const Buffer& buffer = buffers_[argument];
+  if (buffer.lies_in_another) return true;
   std::vector<unsigned char> guards(2 * guard_bytes);
-  device.copy(guards.data(), buffer.base, guard_bytes);
-  device.copy(guards.data() + guard_bytes, buffer.base + guard_bytes + buffer.bytes, guard_bytes);
+  device.copy(guards.data(), buffer.begin - guard_bytes, guard_bytes);
+  device.copy(guards.data() + guard_bytes, buffer.begin + buffer.bytes, guard_bytes);
   return std::ranges::all_of(guards, [](unsigned char byte) { return byte == guard_byte; });
 }
 

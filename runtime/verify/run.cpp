@@ -42,6 +42,14 @@ struct LaunchData {
   BuffersOfRanks outputs;                            ///< [rank], after the launch
 };
 
+/// Puts the output of a launch, which begins so many bytes after an input, in its place there.
+void put_output(const std::vector<std::byte>& output, std::ptrdiff_t offset, std::vector<std::byte>& input) {
+  for (std::ptrdiff_t i = std::max<std::ptrdiff_t>(0, offset); i < std::ssize(input) && i - offset < std::ssize(output);
+       ++i) {
+    input[static_cast<std::size_t>(i)] = output[static_cast<std::size_t>(i - offset)];
+  }
+}
+
 /// One call of run_operation.
 class Run {
  public:
@@ -90,6 +98,9 @@ Run::Run(const BuiltOperation& built, const RunOptions& options)
   const auto written = std::ranges::find(manifest_.arguments, Access::write, &Argument::access);
   if (written == manifest_.arguments.end()) throw std::runtime_error(manifest_.name + " writes no argument");
   output_ = static_cast<std::size_t>(written - manifest_.arguments.begin());
+  if (options.in_place && manifest_.in_place == InPlace::no) {
+    throw std::runtime_error(manifest_.name + " cannot work in place");
+  }
   if (options.repeat < 1) throw std::runtime_error("a run has at least one launch");
   check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
@@ -168,7 +179,7 @@ RunReport Run::execute() {
 void Run::set_up(Context& context) {
   Rank& rank = ranks_[static_cast<std::size_t>(context.rank())];
   rank.operation = std::make_unique<Operation>(context, built_, extents_);
-  for (int i = 0; i < in_flight_; ++i) rank.buffers.emplace_back(context, manifest_, extents_);
+  for (int i = 0; i < in_flight_; ++i) rank.buffers.emplace_back(context, manifest_, extents_, options_.in_place);
   if (context.rank() == 0) report_.device = context.device().description();
 }
 
@@ -199,6 +210,8 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     for (std::size_t argument = 0; argument < manifest_.arguments.size(); ++argument) {
       rank.buffers[i].poison(context.device(), argument, poison_byte(manifest_.arguments[argument].dtype));
+    }
+    for (std::size_t argument = 0; argument < manifest_.arguments.size(); ++argument) {
       if (manifest_.arguments[argument].access == Access::write) continue;
       const irisgen::Values values = input_of(context.rank(), argument, batch[i].launch);
       rank.buffers[i].write(context.device(), argument, to_bytes(values, manifest_.arguments[argument].dtype));
@@ -226,9 +239,9 @@ void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data
     if (!buffers.guards_intact(context.device(), argument))
       report_violation("memory next to" + where + " was overwritten");
     if (checked.access == Access::write) continue;
-    const bool unchanged =
-        buffers.read(context.device(), argument) == to_bytes(data.inputs[rank][read++], checked.dtype);
-    if (!unchanged) report_violation("the input" + where + " was overwritten");
+    std::vector<std::byte> left = to_bytes(data.inputs[rank][read++], checked.dtype);
+    if (options_.in_place) put_output(data.outputs[rank], buffers.distance(argument, output_), left);
+    if (buffers.read(context.device(), argument) != left) report_violation("the input" + where + " was overwritten");
   }
 }
 

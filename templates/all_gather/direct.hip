@@ -3,7 +3,8 @@
 
 #include "../sample_config.hpp"
 
-// Every rank pushes its input into shard `rank` of all outputs.
+// Every rank pushes its input into shard `rank` of all outputs. A thread reads an element before it writes it, and
+// nobody else writes it there, so the input may be that shard of the rank's own output.
 template <i32 vector>
 __device__ __forceinline__ void push(const Context& context, const Config::Element* input, Config::Element* shard,
                                      i64 count) {

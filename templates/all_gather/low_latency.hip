@@ -3,7 +3,8 @@
 #include "../sample_config.hpp"
 
 // Every rank sends its input to all in lines that carry their own flags, and puts what has come in its place: one shard
-// after another, or, if columns are what is gathered, side by side.
+// after another, or, if columns are what is gathered, side by side. What a thread writes of a rank's own shard it has
+// read, so the input may be that shard.
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Config::Element* input,
                                          Config::Element* output, const Rows& shard, i64 shard_begins) {

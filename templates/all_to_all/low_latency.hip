@@ -3,7 +3,8 @@
 #include "../sample_config.hpp"
 
 // Input and output are m rows of `world` shards of n elements. Every rank sends each rank its shard of the rows in
-// lines that carry their own flags, and puts what has come in its place.
+// lines that carry their own flags, and puts what has come in its place. A thread sends what it overwrites first, so
+// the output may be the input.
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Config::Element* input,
                                          Config::Element* output, i64 m, i64 n) {

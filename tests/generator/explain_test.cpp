@@ -114,6 +114,7 @@ TEST(ExplainJson, HoldsTheSamePlan) {
   EXPECT_EQ(json["alternatives"].size(), plan.alternatives.size());
   EXPECT_EQ(json["schedules"][0]["steps"][0], "launch the kernel(input, output)");
   EXPECT_EQ(json["prediction"]["time_us"], plan.prediction.time_us);
+  EXPECT_EQ(json["in_place"], "same_buffer");
 }
 
 }  // namespace

@@ -123,6 +123,16 @@ TEST(Launcher, TellsShapesOfEveryWorldAndEveryBuild) {
   expect_contains(text, "8 ranks, m = 3, n = 5, for gfx942");
 }
 
+TEST(Launcher, TellsWhatMayBeInPlaceInEveryBuild) {
+  expect_contains(launcher_of("{name: g, pattern: reduce_scatter, dtype: f32, world: [2, 8], shape: {n: 5}}", {"host"}),
+                  "/// In place: the smaller of input and output may be block `rank` of the larger.\n");
+  // Small messages go in lines, through a workspace; eight ranks' are no longer small.
+  const std::string differs =
+      launcher_of("{name: g, pattern: all_to_all, dtype: f32, world: [2, 8], shape: {n: 64000}}", {"sm_90a"});
+  expect_contains(differs, "/// In place, in a world of 2 for sm_90a: the output may be the input.\n");
+  expect_contains(differs, "/// In place, in a world of 8 for sm_90a: not possible.\n");
+}
+
 TEST(Launcher, HasNoLineThatIsTooLong) {
   for (const std::string& kernel : kernels_of_every_template()) {
     const std::string text = launcher_of(kernel, {"host", "sm_90a"});

@@ -36,7 +36,7 @@ Manifest sample() {
                       .world = 5,
                       .extents = {{"n", {.dynamic = true}}, {"m", {.value = 6}}, {"k", {.value = 7'000'000'000}}}},
           .timeout_ms = 1234,
-          .in_place = false,
+          .in_place = iris::InPlace::own_block,
           .arguments = {{.name = "input",
                          .access = Access::read,
                          .dtype = Dtype::bf16,
@@ -188,7 +188,7 @@ TEST(MakeManifest, SaysWhatWasPlanned) {
   EXPECT_FALSE(manifest.problem.extent("m").dynamic);
   EXPECT_TRUE(manifest.problem.extent("n").dynamic);
   EXPECT_EQ(manifest.timeout_ms, 250);
-  EXPECT_FALSE(manifest.in_place);
+  EXPECT_EQ(manifest.in_place, iris::InPlace::own_block);
   ASSERT_EQ(manifest.kernels.size(), 1u);
   EXPECT_EQ(manifest.kernels[0].symbol, "a_direct_f16_min_w3_m4_dynamic_n");
   EXPECT_EQ(manifest.kernels[0].blocks, 5);
@@ -205,7 +205,7 @@ TEST(MakeManifest, SaysTheRootAndTheWorkspace) {
       2);
   const Manifest one_shot =
       manifest_of("{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 3, shape: {n: 100}}", "host");
-  EXPECT_TRUE(one_shot.in_place);
+  EXPECT_EQ(one_shot.in_place, iris::InPlace::same_buffer);
   EXPECT_EQ(one_shot.kernels[0].workspace.terms,  // 3 slots of 400 bytes, rounded up to 256
             std::vector<iris::ByteSize::Term>({{2 * 1280, {}}}));
 }
@@ -285,7 +285,8 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/problem/extents/n", "dynamical"},
       {"/problem/extents/k", nullptr},
       {"/timeout_ms", -1},
-      {"/in_place", 1},
+      {"/in_place", true},
+      {"/in_place", "yes"},
       {"/arguments", "input"},
       {"/arguments/0", nullptr},
       {"/arguments/0/access", "both"},
@@ -358,7 +359,7 @@ TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
       {"/target", "gfx950"},
       {"/problem/world", 6},
       {"/problem/extents/m", 60},
-      {"/in_place", true},
+      {"/in_place", "no"},
       {"/arguments/0/alignment", 1},
       {"/arguments/1/dtype", "f16"},
       {"/intermediates/0/shape/0/divisor", 8},

@@ -349,6 +349,42 @@ TEST(CopyEngine, LeavesColumnsToTheKernel) {
   EXPECT_EQ(plan("all_gather", "shard: n, dtype: f16, world: 4, shape: {m: 4096, n: 65536}", "host").variant, "direct");
 }
 
+TEST(InPlace, IsAsEachVariantAllows) {
+  using iris::InPlace;
+  const auto expect = [](const std::string& pattern, const std::string& variant, InPlace in_place) {
+    const std::string rest = "variant: " + variant + ", dtype: bf16, world: 4, shape: {n: 64}";
+    EXPECT_EQ(plan(pattern, rest, "sm_90a").in_place, in_place) << pattern << " " << variant;
+  };
+  for (const char* variant : {"one_shot", "low_latency", "two_shot", "reduce_scatter_all_gather", "ring"}) {
+    expect("all_reduce", variant, InPlace::same_buffer);
+  }
+  for (const char* variant : {"direct", "low_latency", "copy_engine"}) {
+    expect("all_gather", variant, InPlace::own_block);
+  }
+  for (const char* variant : {"direct", "low_latency"}) {
+    expect("reduce_scatter", variant, InPlace::own_block);
+    expect("all_gather", std::string(variant) + ", shard: n", InPlace::no);
+  }
+  for (const char* variant : {"direct", "low_latency", "scatter_gather", "chain"}) {
+    expect("broadcast", variant, InPlace::same_buffer);
+  }
+  expect("all_to_all", "low_latency", InPlace::same_buffer);
+  expect("all_to_all", "direct", InPlace::no);
+  expect("all_to_all", "copy_engine", InPlace::no);
+}
+
+/// An operation of several variants promises what all of them do.
+TEST(InPlace, IsForEverySizeOfAnOperation) {
+  const auto of_any_size = [](const std::string& pattern) {
+    const Plan planned = plan(pattern, "dtype: bf16, world: 4, shape: {n: dynamic}", "sm_90a");
+    EXPECT_EQ(planned.variant, "by_size");
+    return planned.in_place;
+  };
+  EXPECT_EQ(of_any_size("all_gather"), iris::InPlace::own_block);
+  EXPECT_EQ(of_any_size("all_reduce"), iris::InPlace::same_buffer);
+  EXPECT_EQ(of_any_size("all_to_all"), iris::InPlace::no) << "small ones alone could be";
+}
+
 TEST(Parts, TakeTheirOwnProblemsOfTheWhole) {
   const Plan whole = plan("matmul_all_reduce",
                           "variant: bulk_synchronous, dtype: bf16, world: 4, "

@@ -53,6 +53,7 @@ static_assert(call_compatible<decltype(Driver::cuEventElapsedTime), CurrentElaps
 static_assert(call_compatible<decltype(Driver::cuEventDestroy_v2), decltype(&::cuEventDestroy_v2)>);
 static_assert(call_compatible<decltype(Driver::cuStreamBeginCapture_v2), decltype(&::cuStreamBeginCapture_v2)>);
 static_assert(call_compatible<decltype(Driver::cuStreamEndCapture), decltype(&::cuStreamEndCapture)>);
+static_assert(call_compatible<decltype(Driver::cuStreamIsCapturing), decltype(&::cuStreamIsCapturing)>);
 static_assert(call_compatible<decltype(Driver::cuGraphInstantiateWithFlags), decltype(&::cuGraphInstantiateWithFlags)>);
 static_assert(call_compatible<decltype(Driver::cuGraphLaunch), decltype(&::cuGraphLaunch)>);
 static_assert(call_compatible<decltype(Driver::cuGraphExecDestroy), decltype(&::cuGraphExecDestroy)>);

@@ -167,6 +167,10 @@ int cuStreamBeginCapture_v2(void* stream, int mode) {
 int cuStreamEndCapture(void*, void** graph) {
   return make_handle(graph);
 }
+int cuStreamIsCapturing(void* stream, int* status) {
+  *status = 0;
+  return stream ? with_context() : invalid_value;
+}
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
   return graph && flags == 0 ? make_handle(executable) : invalid_value;
 }

@@ -136,7 +136,8 @@ int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
 int hipEventCreateWithFlags(void** event, unsigned) {
   return make_handle(event, state().live_events);
 }
-int hipEventRecord(void*, void*) {
+int hipEventRecord(void* event, void* stream) {
+  state().records.emplace_back(event, stream);
   return ok;
 }
 int hipEventSynchronize(void*) {
@@ -153,11 +154,16 @@ int hipEventDestroy(void* event) {
 int hipStreamBeginCapture(void* stream, int mode) {
   if (mode != 1) return 1;
   state().captures.push_back(stream);
+  state().capturing.insert(stream);
   return ok;
 }
 int hipStreamEndCapture(void* stream, void** graph) {
-  if (state().captures.empty() || state().captures.back() != stream) return 1;
+  if (state().capturing.erase(stream) == 0) return 1;
   return make_handle(graph, state().live_graphs);
+}
+int hipStreamIsCapturing(void* stream, int* status) {
+  *status = state().capturing.contains(stream) ? 1 : 0;
+  return ok;
 }
 int hipGraphInstantiate(void** executable, void* graph, void**, char*, std::size_t) {
   return graph ? make_handle(executable, state().live_graphs) : 1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct FakeHip {
   int live_modules = 0;
   int live_events = 0;
   int live_graphs = 0;
+  std::vector<std::pair<void*, void*>> records;         ///< (event, stream)
   std::vector<std::pair<void*, void*>> waits;           ///< (stream, event)
   std::vector<void*> captures;                          ///< streams in which one began
+  std::set<void*> capturing;                            ///< those in which one has not ended
   std::vector<std::pair<void*, void*>> graph_launches;  ///< (graph, stream)
 };
 

@@ -18,6 +18,7 @@ namespace {
 
 using test::Algorithm;
 using test::expect_right;
+using test::expect_right_in_place;
 using test::Sample;
 
 /// The target of this machine's GPUs; nullptr if there are none that irisgen knows.
@@ -57,7 +58,9 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
       if (size != sizes && size != each) continue;
       sample.extents = size == sizes ? test::known_extents(algorithm, extents[each]) : extents[each];
       SCOPED_TRACE(sample.text());
-      expect_right(build(sample), extents[each]);
+      const BuiltOperation built = build(sample);
+      expect_right(built, extents[each]);
+      expect_right_in_place(built, extents[each]);
     }
   }
 }
@@ -83,7 +86,9 @@ TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
     for (const char* dtype : {"f32", "bf16"}) {
       const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype, .extents = extents};
       SCOPED_TRACE(sample.text());
-      expect_right(build(sample), extents);
+      const BuiltOperation built = build(sample);
+      expect_right(built, extents);
+      expect_right_in_place(built, extents);
     }
   }
 }

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -100,7 +102,7 @@ class OnRank {
     }
   }
 
-  void launch() { operation_.launch(buffers_); }
+  void launch(Stream stream = nullptr) { operation_.launch(buffers_, {}, stream); }
   void poison() {
     context_.device().copy(output_, std::vector(expected().size(), std::byte{0xa5}).data(), expected().size());
   }
@@ -181,6 +183,32 @@ void stress(Context& context, const std::vector<Kernel>& kernels) {
     context.synchronize();
     for (const std::size_t each : launched) all[each].expect_same_bits();
   }
+}
+
+/// Each kernel alone, every launch in another stream than the one before.
+void change_streams(Context& context, const std::vector<Kernel>& kernels) {
+  const std::array<Stream, 3> streams = {nullptr, context.device().create_stream(), context.device().create_stream()};
+  for (const Kernel& kernel : kernels) {
+    OnRank each(context, kernel);
+    each.poison();
+    context.barrier();
+    for (std::size_t launch = 0; launch < launches_of_round; ++launch) each.launch(streams.at(launch % streams.size()));
+    for (const Stream stream : streams) context.synchronize(stream);
+    each.expect_same_bits();
+    context.barrier();
+  }
+  for (const Stream stream : std::span(streams).subspan(1)) context.device().destroy_stream(stream);
+}
+
+TEST(GpuStress, LaunchesInSeveralStreamsGiveTheSameBits) {
+  const DeviceSurvey survey = survey_gpus();
+  if (survey.gpus.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
+  const std::string target = survey.gpus.front().target;
+  const int world = std::max(2, static_cast<int>(survey.gpus.size()));
+  std::vector<Kernel> kernels;
+  for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target, 5));
+  World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
+  ranks.run([&](Context& context) { change_streams(context, kernels); });
 }
 
 TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {

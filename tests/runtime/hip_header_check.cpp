@@ -47,6 +47,7 @@ static_assert(call_compatible<decltype(Functions::hipEventElapsedTime), decltype
 static_assert(call_compatible<decltype(Functions::hipEventDestroy), decltype(&::hipEventDestroy)>);
 static_assert(call_compatible<decltype(Functions::hipStreamBeginCapture), decltype(&::hipStreamBeginCapture)>);
 static_assert(call_compatible<decltype(Functions::hipStreamEndCapture), decltype(&::hipStreamEndCapture)>);
+static_assert(call_compatible<decltype(Functions::hipStreamIsCapturing), decltype(&::hipStreamIsCapturing)>);
 static_assert(call_compatible<decltype(Functions::hipGraphInstantiate), decltype(&::hipGraphInstantiate)>);
 static_assert(call_compatible<decltype(Functions::hipGraphLaunch), decltype(&::hipGraphLaunch)>);
 static_assert(call_compatible<decltype(Functions::hipGraphExecDestroy), decltype(&::hipGraphExecDestroy)>);

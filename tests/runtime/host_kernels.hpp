@@ -38,6 +38,7 @@ inline BuiltOperation host_operation(const std::string& symbol, int world) {
                       .world = world,
                       .extents = {{"m", {.value = 1}}, {"n", {.dynamic = true}}}};
   manifest.timeout_ms = 10'000;
+  manifest.in_place = InPlace::same_buffer;
   const auto buffer = [](const char* name, Access access) {
     return Argument{.name = name,
                     .access = access,

@@ -20,6 +20,7 @@ namespace {
 using test::Algorithm;
 using test::build;
 using test::expect_right;
+using test::expect_right_in_place;
 using test::Sample;
 
 class HostMatrix : public testing::TestWithParam<Algorithm> {};
@@ -43,7 +44,24 @@ TEST_P(HostMatrix, EveryElementIsRight) {
       if (size != sizes && size != each) continue;
       sample.extents = size == sizes ? test::known_extents(algorithm, extents[each]) : extents[each];
       SCOPED_TRACE(sample.text());
-      expect_right(build(sample), extents[each]);
+      const BuiltOperation built = build(sample);
+      expect_right(built, extents[each]);
+      expect_right_in_place(built, extents[each]);
+    }
+  }
+}
+
+/// Whatever a rank still needs of its memory, and whoever is late.
+TEST_P(HostMatrix, InPlaceIsRightInAnyOrder) {
+  const Algorithm& algorithm = GetParam();
+  for (const int world : {2, 3, 5}) {
+    const Extents extents = test::collective_extents(algorithm, world, 3, 51);
+    const Sample sample{.algorithm = algorithm, .world = world, .extents = test::known_extents(algorithm, extents)};
+    if (test::plan_of(sample, "host").in_place == InPlace::no) GTEST_SKIP() << "cannot work in place";
+    const BuiltOperation built = build(sample);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      SCOPED_TRACE(sample.text() + "seed " + std::to_string(seed));
+      expect_right_in_place(built, extents, seed);
     }
   }
 }

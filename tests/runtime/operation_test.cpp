@@ -130,7 +130,20 @@ TEST_F(OperationLaunch, RefusesNullUnlessThereIsNothingInIt) {
 TEST_F(OperationLaunch, ChecksAlignment) {
   with_operation([](Operation& operation, char* input, char* output) {
     expect_part(launch_failure(operation, {input + 2, output}, of_n(8)), "'input' is not aligned to 4 bytes");
+    const std::string remedy = launch_failure(operation, {input + 4, output}, of_n(8));
+    EXPECT_EQ(remedy, "");
   });
+  const auto of_vectors = [](BuiltOperation& built) { built.manifest.arguments[0].alignment = 16; };
+  with_operation(
+      [](Operation& operation, char* input, char* output) {
+        expect_part(launch_failure(operation, {input + 8, output}, of_n(8)),
+                    "add_index: 'input' is not aligned to 16 bytes, as this kernel's accesses are; align it, or "
+                    "describe the kernel with config: {vector: 2}, which makes narrower ones");
+        expect_part(launch_failure(operation, {input + 4, output}, of_n(8)), "{vector: 1}");
+        const std::string of_half_elements = launch_failure(operation, {input + 2, output}, of_n(8));
+        EXPECT_EQ(of_half_elements, "add_index: 'input' is not aligned to 16 bytes") << "no vector takes it";
+      },
+      of_vectors);
 }
 
 TEST_F(OperationLaunch, ChecksSymmetry) {
@@ -218,6 +231,42 @@ TEST(Operation, RefusesBuffersAtOtherOffsetsThanAnotherRanks) {
   expect_part(failure, "(m = 1, n = 8, input at 0, output at 384 of the heap) is not that of another rank");
 }
 
+/// Each launch in another stream than the one before, whose output it takes; nobody waits in between.
+void expect_launches_in_order(std::uint64_t seed) {
+  constexpr std::size_t launches = 7;
+  constexpr int n = 64;
+  World world({.size = 3, .heap_bytes = 1 << 20, .seed = seed});
+  const BuiltOperation built = host_operation("sum_of_three", 3);
+  world.run([&](Context& context) {
+    Device& device = context.device();
+    const std::array<Stream, 3> streams = {nullptr, device.create_stream(), device.create_stream()};
+    Operation operation(context, built, of_n(n));
+    std::vector<void*> buffers;
+    for (std::size_t i = 0; i <= launches; ++i) buffers.push_back(context.allocate(n * sizeof(int)));
+    std::vector<int> values;
+    for (int i = 0; i < n; ++i) values.push_back(100 * context.rank() + i);
+    device.copy(buffers[0], values.data(), n * sizeof(int));
+    context.barrier();
+    for (std::size_t launch = 0; launch < launches; ++launch) {
+      operation.launch({buffers[launch], buffers[launch + 1]}, of_n(n), streams.at(launch % streams.size()));
+    }
+    for (const Stream stream : streams) context.synchronize(stream);
+    device.copy(values.data(), buffers[launches], n * sizeof(int));
+    for (int i = 0; i < n; ++i) {
+      // What the first launch sums, times the three ranks in each of the six others.
+      ASSERT_EQ(values.at(static_cast<std::size_t>(i)), (300 + 3 * i) * 729) << "seed " << seed;
+    }
+    context.barrier();
+    for (const Stream stream : std::span(streams).subspan(1)) device.destroy_stream(stream);
+  });
+}
+
+TEST(Operation, KeepsLaunchesInSeveralStreamsInOrder) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    EXPECT_EQ(error_of([&] { expect_launches_in_order(seed); }), "") << "seed " << seed;
+  }
+}
+
 TEST(Operation, LetsRanksThatDoNotWaitForOneAnotherLaunchAsTheyLike) {
   World world({.size = 2, .heap_bytes = 1 << 20});
   BuiltOperation built = host_operation("add_index", 2);
@@ -264,6 +313,26 @@ TEST_F(OperationLaunch, ChecksExtents) {
   });
 }
 
+/// More sizes than an operation remembers, then all of them again.
+TEST(Operation, LaunchesManySizesInTurn) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 1);
+  world.run([&](Context& context) {
+    void* input = context.allocate(256);
+    void* output = context.allocate(256);
+    Operation operation(context, built, of_n(64));
+    context.device().fill(input, 0, 256);
+    for (int launch = 0; launch < 60; ++launch) {
+      const std::int64_t n = 1 + launch % 20;
+      context.device().fill(output, 0xff, 256);
+      operation.launch({input, output}, of_n(n));
+      std::vector<int> values(64);
+      context.device().copy(values.data(), output, 256);
+      for (int i = 0; i < 64; ++i) ASSERT_EQ(values.at(static_cast<std::size_t>(i)), i < n ? i : -1) << "n = " << n;
+    }
+  });
+}
+
 TEST_F(OperationLaunch, ChecksAliasing) {
   with_operation([](Operation& operation, char* input, char*) {
     EXPECT_EQ(launch_failure(operation, {input, input}), "");
@@ -272,9 +341,58 @@ TEST_F(OperationLaunch, ChecksAliasing) {
   });
   with_operation(
       [](Operation& operation, char* input, char*) {
-        expect_part(launch_failure(operation, {input, input}), "overlap; this kernel cannot work in place");
+        expect_part(launch_failure(operation, {input, input}),
+                    "overlap; variant by_hand of this kernel cannot work in place");
       },
-      [](BuiltOperation& built) { built.manifest.in_place = false; });
+      [](BuiltOperation& built) { built.manifest.in_place = InPlace::no; });
+}
+
+/// A rank of three launches an operation whose output is three times as long as its input, or the other way round.
+class OperationInBlocks : public testing::Test {
+ protected:
+  static constexpr std::int64_t n = 7;
+  static constexpr std::ptrdiff_t block_bytes = 28;
+
+  /// The words in which rank 1 is refused, its smaller buffer `offset` bytes after its larger one.
+  static std::string failure_at(std::ptrdiff_t offset, bool output_is_larger) {
+    BuiltOperation built = host_operation("add_index", 3);
+    Manifest& manifest = built.manifest;
+    manifest.in_place = InPlace::own_block;
+    manifest.kernels[0].waits = false;
+    manifest.arguments[output_is_larger ? 1 : 0].shape[0].factor = 3;
+    for (Argument& argument : manifest.arguments) argument.alignment = 16;
+    std::string failure;
+    World world({.size = 3, .heap_bytes = 1 << 20});
+    world.run([&](Context& context) {
+      auto* larger = static_cast<char*>(context.allocate(1024)) + 256;
+      Operation operation(context, built, of_n(64));
+      if (context.rank() != 1) return;
+      void* smaller = larger + offset;
+      const std::array<void*, 2> buffers = {output_is_larger ? smaller : larger, output_is_larger ? larger : smaller};
+      failure = error_of([&] { operation.launch(buffers, of_n(n)); });
+    });
+    return failure;
+  }
+};
+
+TEST_F(OperationInBlocks, TakesTheRanksOwnHoweverItIsAligned) {
+  EXPECT_EQ(failure_at(block_bytes, true), "");
+  EXPECT_EQ(failure_at(block_bytes, false), "");
+}
+
+TEST_F(OperationInBlocks, RefusesAnothersAndWhatIsNone) {
+  for (const std::ptrdiff_t offset : {std::ptrdiff_t{0}, std::ptrdiff_t{16}, std::ptrdiff_t{80}, std::ptrdiff_t{-16}}) {
+    EXPECT_EQ(failure_at(offset, true),
+              "add_index: 'input' and 'output' overlap; 'input' must be block 1 of 'output', this rank's own, which "
+              "begins 28 bytes after it, or they must have nothing in common")
+        << offset;
+    expect_part(failure_at(offset, false), "'input' and 'output' overlap; 'output' must be block 1 of 'input'");
+  }
+}
+
+TEST_F(OperationInBlocks, ChecksTheAlignmentOfBuffersThatHaveNothingInCommon) {
+  EXPECT_EQ(failure_at(3 * block_bytes + 12, true), "");
+  expect_part(failure_at(3 * block_bytes, true), "'input' is not aligned to 16 bytes");
 }
 
 TEST(Operation, NeedsTheCodeOfEveryKernel) {

@@ -116,35 +116,43 @@ TEST_P(Properties, OrderOfExecutionChangesNothing) {
   }
 }
 
-TEST_P(Properties, WhatMayBeInPlaceIsTheSameInPlace) {
-  for (const auto& [pattern, variant] : {std::pair{"all_reduce", "one_shot"},
-                                         {"all_reduce", "low_latency"},
-                                         {"all_reduce", "two_shot"},
-                                         {"all_reduce", "reduce_scatter_all_gather"},
-                                         {"all_reduce", "ring"},
-                                         {"broadcast", "direct"},
-                                         {"broadcast", "low_latency"},
-                                         {"broadcast", "scatter_gather"},
-                                         {"broadcast", "chain"}}) {
-    const Extents extents = {{"m", 1}, {"n", 1080}};  // which every world divides
-    const Sample sample{.algorithm = {pattern, variant}, .world = world(), .extents = {{"n", 1080}}};
-    const BuffersOfRanks inputs = random_inputs(world(), 1080, Dtype::f32);
-    const BuffersOfRanks expected = apply(sample, extents, inputs);
-    const BuiltOperation built = build(sample);
-    ASSERT_TRUE(built.manifest.in_place);
-    BuffersOfRanks outputs(inputs);
-    World ranks({.size = world(), .heap_bytes = 16U << 20U});
-    ranks.run([&](Context& context) {
-      auto& mine = outputs[static_cast<std::size_t>(context.rank())];
-      Operation operation(context, built, {{"m", 1}});
-      void* buffer = context.allocate(mine.size());
-      context.device().copy(buffer, mine.data(), mine.size());
-      context.barrier();
-      operation.launch(std::array{buffer, buffer}, extents);
-      context.barrier();
-      context.device().copy(mine.data(), buffer, mine.size());
-    });
-    EXPECT_EQ(outputs, expected) << variant;
+/// On one buffer, a launch after another: rank r's shard of the sums is summed into block r, which then goes to all.
+TEST_P(Properties, ReduceScatterThenAllGatherInPlaceIsAllReduceInPlace) {
+  constexpr int rounds = 4;
+  constexpr std::int64_t count = 37;
+  for (const auto& [scatter, gather] :
+       {std::pair{"direct", "direct"}, {"low_latency", "copy_engine"}, {"direct", "low_latency"}}) {
+    const Sample scatters{.algorithm = {"reduce_scatter", scatter}, .world = world(), .dtype = "i32", .op = "sum"};
+    const Sample gathers{.algorithm = {"all_gather", gather, "m"}, .world = world(), .dtype = "i32"};
+    const std::array built{build(scatters), build(gathers)};
+    const Extents extents = {{"m", 1}, {"n", count}};
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      World ranks({.size = world(), .heap_bytes = 16U << 20U, .seed = seed});
+      ranks.run([&](Context& context) {
+        Operation reduce_scatter(context, built[0], extents);
+        Operation all_gather(context, built[1], extents);
+        std::vector<std::int32_t> values(count * static_cast<std::size_t>(world()));
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = static_cast<std::int32_t>(i) * 7 + 1000 * context.rank();
+        }
+        const std::size_t bytes = values.size() * sizeof(std::int32_t);
+        auto* whole = static_cast<std::int32_t*>(context.allocate(bytes));
+        std::int32_t* const block = whole + count * context.rank();
+        context.device().copy(whole, values.data(), bytes);
+        context.barrier();
+        for (int round = 0; round < rounds; ++round) {
+          reduce_scatter.launch({whole, block}, extents);
+          all_gather.launch({block, whole}, extents);
+        }
+        context.device().copy(values.data(), whole, bytes);
+        // The first round sums what the ranks have, each later one `world` times the same.
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          std::int32_t expected = static_cast<std::int32_t>(i) * 7 * world() + 1000 * (world() * (world() - 1) / 2);
+          for (int round = 1; round < rounds; ++round) expected *= world();
+          ASSERT_EQ(values[i], expected) << scatter << ", " << gather << ", seed " << seed << ", element " << i;
+        }
+      });
+    }
   }
 }
 

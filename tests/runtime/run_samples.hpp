@@ -13,11 +13,9 @@
 namespace iris::test {
 
 /// Launches three times with data that differs from launch to launch; every element of each is checked.
-inline void expect_right(const BuiltOperation& built, const Extents& extents, std::uint64_t seed = 7) {
-  RunOptions options;
-  options.seed = seed;
+inline void expect_right(const BuiltOperation& built, const Extents& extents, RunOptions options = {.seed = 7}) {
   options.repeat = 3;
-  std::string shape;
+  std::string shape = options.in_place ? "in place, " : "";
   for (const auto& [name, value] : extents) shape += name + " = " + std::to_string(value) + " ";
   for (const std::string& name : built.manifest.problem.dynamic_extents()) options.extents.set(name, extents.at(name));
   SCOPED_TRACE(shape);
@@ -29,6 +27,12 @@ inline void expect_right(const BuiltOperation& built, const Extents& extents, st
                              << report.worst.element.tolerance;
   for (const std::string& violation : report.violations) ADD_FAILURE() << violation;
   EXPECT_TRUE(report.passed);
+}
+
+/// The same in place, where that is possible.
+inline void expect_right_in_place(const BuiltOperation& built, const Extents& extents, std::uint64_t seed = 7) {
+  if (built.manifest.in_place == InPlace::no) return;
+  expect_right(built, extents, {.seed = seed, .in_place = true});
 }
 
 #ifdef IRISGEN_TEST_CACHE

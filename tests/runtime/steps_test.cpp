@@ -75,7 +75,7 @@ TEST(Steps, OfADivisibleExtentLaunchPartOfIt) {
 BuiltOperation gather_by_copies() {
   BuiltOperation built = host_operation("sum_of_three", 3);  // barriers, as it were
   Manifest& manifest = built.manifest;
-  manifest.in_place = false;
+  manifest.in_place = InPlace::no;
   manifest.arguments[1].shape = {{"n", 3}};
   manifest.intermediates = {{.name = "sums", .dtype = Dtype::i32, .shape = {{"n"}}}};
   const Step meet = {0, LaunchStep{0, {"input", "sums"}, {{"n"}}}};

@@ -13,6 +13,13 @@ namespace iris {
 
 enum class Access { read, write };
 
+/// Whether the output of a launch may lie in the memory of its input.
+enum class InPlace {
+  no,
+  same_buffer,  ///< the output may be the input
+  own_block,    ///< the smaller of both may be block `rank` of the larger one, however that is aligned
+};
+
 /// A buffer that an operation or a kernel takes, per rank, in row-major order.
 struct Argument {
   std::string name = {};  ///< input, output, a, b
@@ -150,8 +157,8 @@ struct Manifest {
   std::string spec_hash = {};  ///< SHA-256 of the canonical description, hexadecimal
   std::string variant = {};
   Problem problem = {};
-  int timeout_ms = 0;    ///< bound of every wait
-  bool in_place = true;  ///< may the output be the input
+  int timeout_ms = 0;  ///< bound of every wait
+  InPlace in_place = InPlace::no;
   std::vector<Argument> arguments = {};
   std::vector<Intermediate> intermediates = {};
   std::vector<KernelEntry> kernels = {};

@@ -82,7 +82,7 @@ struct Plan {
   std::string spec_hash;  ///< SHA-256 of canonical_json, hexadecimal
   std::string stem;       ///< of the manifest's file: gradient_sum.w8.gfx942
   int timeout_ms = 0;
-  bool in_place = true;  ///< may the output be the input
+  iris::InPlace in_place = iris::InPlace::no;
 
   std::vector<iris::Argument> arguments;
   std::vector<iris::Intermediate> intermediates;

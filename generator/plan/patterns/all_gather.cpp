@@ -21,6 +21,11 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.dtype, .shape = std::move(gathered)}};
 }
 
+/// Nobody writes a rank's own block of its output but itself, with what it reads there. Columns are not a block.
+InPlace in_place(const Problem& problem) {
+  return by_columns(problem) ? InPlace::no : InPlace::own_block;
+}
+
 Draft plan_direct(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel =
@@ -33,7 +38,7 @@ Draft plan_direct(const Request& request) {
   add_types(request, kernel, {});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), in_place(problem));
 }
 
 std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
@@ -46,7 +51,9 @@ std::string refuse_copy_engine(const Problem& problem, const Target&) {
 }
 
 Draft plan_copy_engine(const Request& request) {
-  return plan_copies(request, arguments(request.problem), iris::BlockIndex::first);
+  Draft draft = plan_copies(request, arguments(request.problem), iris::BlockIndex::first);
+  draft.in_place = in_place(request.problem);
+  return draft;
 }
 
 Draft plan_low_latency(const Request& request) {
@@ -54,7 +61,8 @@ Draft plan_low_latency(const Request& request) {
   KernelPlan kernel = start_kernel(request, "all_gather/low_latency.hip");
   add_number(kernel, "column_shards", by_columns(problem) ? problem.world : 1, "", "");
   const auto run = by_columns(problem) ? static_length(problem, {"n"}) : static_count(problem, {{"m"}, {"n"}});
-  return plan_lines(request, std::move(kernel), {.arguments = arguments(problem), .run = run});
+  return plan_lines(request, std::move(kernel),
+                    {.arguments = arguments(problem), .run = run, .in_place = in_place(problem)});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {

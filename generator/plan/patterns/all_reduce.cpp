@@ -18,8 +18,8 @@ int alignment_of(const Problem& problem, int vector) {
   return static_cast<int>(vector * iris::bytes_of(problem.dtype));
 }
 
-bool same_types(const Problem& problem) {
-  return problem.dtype == problem.result;
+InPlace in_place(const Problem& problem) {
+  return problem.dtype == problem.result ? InPlace::same_buffer : InPlace::no;
 }
 
 Draft plan_one_shot(const Request& request) {
@@ -32,7 +32,7 @@ Draft plan_one_shot(const Request& request) {
   add_flags(kernel);
   kernel.workspace = workspace_of(problem, problem.world, {{"m"}, {"n"}}, problem.dtype, vector);
   kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {});
-  return draft_of(std::move(kernel), same_types(problem));
+  return draft_of(std::move(kernel), in_place(problem));
 }
 
 std::vector<Work> cost_of_one_shot(const Problem& problem, const Target&, const Draft&) {
@@ -54,7 +54,7 @@ Draft plan_two_shot(const Request& request) {
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"input", "output"});
-  return draft_of(std::move(kernel), same_types(problem));
+  return draft_of(std::move(kernel), in_place(problem));
 }
 
 /// Others pull a rank's input but for its own shard, and it pushes its shard to them. Threads that do both in turn
@@ -71,7 +71,7 @@ Draft plan_low_latency(const Request& request) {
   return plan_lines(request, start_kernel(request, "all_reduce/low_latency.hip"),
                     {.arguments = arguments(request.problem),
                      .types = {.result = true, .accumulate = true},
-                     .in_place = same_types(request.problem)});
+                     .in_place = in_place(request.problem)});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
@@ -89,7 +89,7 @@ Draft plan_ring(const Request& request) {
   add_flags(kernel, 2 * kernel.number("blocks"));
   kernel.workspace = workspace_of(problem, 1, {{"m"}, {"n"}}, problem.accumulate, vector);
   kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"output"});
-  return draft_of(std::move(kernel), same_types(problem));
+  return draft_of(std::move(kernel), in_place(problem));
 }
 
 /// A rank in the middle passes on every partial sum and every result, over one link. Before the first of them reach the
@@ -142,7 +142,7 @@ Draft plan_reduce_scatter_all_gather(const Request& request) {
              .buffers = {{"input", "shard"}, {"output", "output"}},
              .settings = grid});
   Draft draft = whole.take();
-  draft.in_place = same_types(problem);
+  draft.in_place = in_place(problem);
   return draft;
 }
 

@@ -24,7 +24,7 @@ Draft plan_direct(const Request& request) {
   add_types(request, kernel, {});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), InPlace::no);
 }
 
 std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
@@ -32,9 +32,13 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = 2 * problem.world * bytes, .signals = 2}};
 }
 
+/// A thread has sent all its lines before it puts others in their places. In the other variants peers would overwrite
+/// what has not been sent yet.
 Draft plan_low_latency(const Request& request) {
   return plan_lines(request, start_kernel(request, "all_to_all/low_latency.hip"),
-                    {.arguments = arguments(request.problem), .run = static_length(request.problem, {"n"})});
+                    {.arguments = arguments(request.problem),
+                     .run = static_length(request.problem, {"n"}),
+                     .in_place = InPlace::same_buffer});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {

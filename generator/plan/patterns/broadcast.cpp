@@ -24,7 +24,7 @@ Draft plan_direct(const Request& request) {
   add_types(request, kernel, {});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
-  return draft_of(std::move(kernel), true);
+  return draft_of(std::move(kernel), InPlace::same_buffer);
 }
 
 std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
@@ -36,7 +36,8 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
 Draft plan_low_latency(const Request& request) {
   KernelPlan kernel = start_kernel(request, "broadcast/low_latency.hip");
   add_number(kernel, "root", request.problem.root.value(), "", "");
-  return plan_lines(request, std::move(kernel), {.arguments = arguments(request.problem), .in_place = true});
+  return plan_lines(request, std::move(kernel),
+                    {.arguments = arguments(request.problem), .in_place = InPlace::same_buffer});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
@@ -55,7 +56,7 @@ Draft plan_pipeline(const Request& request, std::string_view template_path, std:
   add_types(request, kernel, {});
   add_flags(kernel, kernel.number("blocks"));
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"output"});
-  return draft_of(std::move(kernel), true);
+  return draft_of(std::move(kernel), InPlace::same_buffer);
 }
 
 // As measured on four H200s; a chain's blocks wait longer for a chunk to be written than those that send to all.

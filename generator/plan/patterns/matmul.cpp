@@ -18,7 +18,7 @@ Draft plan_tiled(const Request& request) {
   choose_matmul_grid(request, kernel, products());
   add_types(request, kernel, {.result = true, .accumulate = true});
   kernel.arguments = place(arguments(request.problem), 16, {});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), InPlace::no);
 }
 
 std::vector<Work> cost_of_tiled(const Problem& problem, const Target& target, const Draft& draft) {

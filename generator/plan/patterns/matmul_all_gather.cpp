@@ -54,7 +54,7 @@ Draft finish(const Request& request, KernelPlan kernel, std::int64_t flags) {
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, flags);
   kernel.arguments = place(arguments(request.problem), 16, {"output"});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), InPlace::no);
 }
 
 Draft plan_workgroup_specialized(const Request& request) {

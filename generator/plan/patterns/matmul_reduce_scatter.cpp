@@ -33,7 +33,7 @@ Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks
   add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots_of_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), InPlace::no);
 }
 
 Draft plan_workgroup_specialized(const Request& request) {

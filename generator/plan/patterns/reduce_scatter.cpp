@@ -13,6 +13,9 @@ std::vector<Argument> arguments(const Problem& problem) {
           {.name = "output", .access = Access::write, .dtype = problem.result, .shape = {{"m"}, {"n"}}}};
 }
 
+/// Nobody reads a rank's own block of its input but itself, before it writes there.
+constexpr InPlace in_place = InPlace::own_block;
+
 Draft plan_direct(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "reduce_scatter/direct.hip");
@@ -23,7 +26,7 @@ Draft plan_direct(const Request& request) {
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel);
   kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {"input"});
-  return draft_of(std::move(kernel), false);
+  return draft_of(std::move(kernel), in_place);
 }
 
 std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Draft&) {
@@ -35,7 +38,8 @@ Draft plan_low_latency(const Request& request) {
   return plan_lines(request, start_kernel(request, "reduce_scatter/low_latency.hip"),
                     {.arguments = arguments(request.problem),
                      .run = static_count(request.problem, {{"m"}, {"n"}}),
-                     .types = {.result = true, .accumulate = true}});
+                     .types = {.result = true, .accumulate = true},
+                     .in_place = in_place});
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {

@@ -115,6 +115,8 @@ class Device {
   /// it when no launch of it is under way.
   virtual void begin_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
   virtual Graph end_capture(Stream) { throw std::runtime_error(description() + " has no graphs"); }
+  /// Whether what is enqueued in the stream now is captured, whoever began that.
+  virtual bool is_capturing(Stream) { return false; }
   virtual void launch_graph(Graph, Stream) { throw std::runtime_error(description() + " has no graphs"); }
   virtual void destroy_graph(Graph) noexcept {}
 };

@@ -33,9 +33,15 @@ class Operation {
 
   /// Enqueues one launch. `buffers` are the manifest's arguments in order; `extents` gives the dynamic ones. Checks
   /// alignment, aliasing, symmetry and extents; throws a sentence naming the argument. What follows in the stream sees
-  /// the launch done. A wait that ran out of time is thrown by Context::synchronize. Where ranks share a GPU, a launch
-  /// that copies waits for its kernels before the copies, so for the other ranks: all launch in the same order, and no
-  /// graph captures it.
+  /// the launch done. A wait that ran out of time is thrown by Context::synchronize, until which the stream lives.
+  ///
+  /// Launches are in order whatever their streams: one in another stream waits for the last, and is refused where it
+  /// cannot because one of the two is captured. Nothing knows when a captured launch runs: whoever launches graphs sees
+  /// to it that no two launches of an operation overlap, which would take each other's signals, and that the operation
+  /// outlives the graphs.
+  ///
+  /// Where ranks share a GPU, a launch that copies waits for its kernels before the copies, so for the other ranks: all
+  /// launch in the same order, and no graph captures it.
   void launch(std::span<void* const> buffers, const Extents& extents = {}, Stream stream = nullptr);
   /// The same, as in `operation.launch({input, output})`.
   void launch(std::initializer_list<void*> buffers, const Extents& extents = {}, Stream stream = nullptr) {

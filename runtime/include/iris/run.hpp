@@ -21,6 +21,7 @@ struct RunOptions {
   std::uint64_t seed = 0;      ///< of the data that is not given, and of the host's order of execution
   int repeat = 1;              ///< launches; data that is not given differs from launch to launch
   bool verify = true;          ///< against Pattern::reference, every element of every rank and launch
+  bool in_place = false;       ///< the output in the memory of the input, as the manifest allows
   std::size_t heap_bytes = 0;  ///< of each rank; 0: as much as the run needs
   std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; an argument that is absent gets random data
 

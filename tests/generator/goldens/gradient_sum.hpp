@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_33ca2a0c591776a9 {
+inline namespace builds_e267c473e802606a {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -22,6 +22,7 @@ class GradientSum {
   /// Enqueues one launch; every rank does. Row-major, per rank:
   /// `input`: (85002), read; on the symmetric heap.
   /// `output`: (85002), written; on the symmetric heap.
+  /// In place: the output may be the input.
   void operator()(const float* input, float* output, iris::Stream stream = nullptr) {
     void* const buffers[] = {const_cast<float*>(input), output};
     operation_.launch(buffers, {}, stream);
@@ -34,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_33ca2a0c591776a9
+}  // namespace builds_e267c473e802606a
 }  // namespace irisgen_kernels

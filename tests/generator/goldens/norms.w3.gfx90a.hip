@@ -22,7 +22,8 @@ struct Config {
   using Operation = Sum;
 };
 
-// Every rank sends each rank its shard in lines that carry their own flags, and reduces what has come.
+// Every rank sends each rank its shard in lines that carry their own flags, and reduces what has come. What a thread
+// writes it has read, so the output may be the shard of the rank's own.
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Config::Element* input,
                                          Config::Result* output, i64 count) {

@@ -23,7 +23,8 @@ struct Config {
   using Operation = Sum;
 };
 
-// Every rank pulls its shard of all inputs and reduces it into its output.
+// Every rank pulls its shard of all inputs and reduces it into its output. Nobody else reads that shard of its own
+// input, and one thread reads an element before it writes it, so the output may be that shard.
 template <i32 vector>
 __device__ __forceinline__ void pull(const Config::Element* const (&shards)[Config::world], Config::Result* output,
                                      i64 count) {
