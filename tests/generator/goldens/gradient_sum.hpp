@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_33ca2a0c591776a9 {
+inline namespace builds_35580980a636319e {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_33ca2a0c591776a9
+}  // namespace builds_35580980a636319e
 }  // namespace irisgen_kernels

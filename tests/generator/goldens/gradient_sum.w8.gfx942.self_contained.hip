@@ -31,7 +31,7 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x90256089
+#define IRIS_DEVICE_ABI_HPP 0x09a456b1
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
@@ -43,7 +43,8 @@ inline constexpr i32 abi_version = 7;
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
 
-/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp.
+/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp, which calls one
+/// that it does not know a signal: another kind of wait is no other ABI.
 enum class Wait : u32 {
   none = 0,
   entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
@@ -51,6 +52,7 @@ enum class Wait : u32 {
   exit = 3,     ///< the peer has finished reading from this rank and writing to it
   step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
   barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
+  lock = 6,     ///< the peer's lock, which a third rank may hold, is free
 };
 
 /// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
@@ -89,7 +91,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x90256089
+#elif IRIS_DEVICE_ABI_HPP != 0x09a456b1
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -636,7 +638,7 @@ class Launch {
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0xe01dcd65
+#define IRIS_DEVICE_SIGNAL_HPP 0x72e4826e
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -668,16 +670,20 @@ __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, 
   atomic_store<Order::release>(&fault.complete, 1u);
 }
 
-/// Waits, the calling thread alone, until the writer of this rank's flag number `flag` has come to `step`; acquires
-/// what its writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
-template <typename Config>
-__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
-  const Context& context = launch.context;
-  const u64 at_least = launch.flag_value(step);
-  const u64 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
+/// Waits, the calling thread alone, until `*flag`, of any rank, has reached `at_least`; acquires what its writer
+/// published. False, with the fault recorded as a wait for `peer`, if that took longer than Context::timeout_ns.
+__device__ __forceinline__ bool wait_acquire(const Context& context, const u64* flag, u64 at_least, i32 peer,
+                                             Wait what) {
+  const u64 seen = platform::wait_flag(flag, at_least, peer, what, context.timeout_ns);
   if (reached(seen, at_least)) return true;
   raise_fault(context, peer, what, at_least, seen);
   return false;
+}
+
+/// The same until `peer`, the writer of this rank's flag number `flag`, has come to `step`.
+template <typename Config>
+__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
+  return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
@@ -704,7 +710,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0xe01dcd65
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x72e4826e
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 
