@@ -82,7 +82,8 @@ struct Plan {
   std::string spec_hash;  ///< SHA-256 of canonical_json, hexadecimal
   std::string stem;       ///< of the manifest's file: gradient_sum.w8.gfx942
   int timeout_ms = 0;
-  bool in_place = true;  ///< may the output be the input
+  bool in_place = true;       ///< may the output be the input
+  bool deterministic = true;  ///< as its Variant is
 
   std::vector<iris::Argument> arguments;
   std::vector<iris::Intermediate> intermediates;

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_35580980a636319e {
+inline namespace builds_0256d2910ede111e {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -34,5 +34,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_35580980a636319e
+}  // namespace builds_0256d2910ede111e
 }  // namespace irisgen_kernels

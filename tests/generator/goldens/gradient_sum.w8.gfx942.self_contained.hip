@@ -212,7 +212,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xf9561a8b
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x972fcee9
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -391,11 +391,25 @@ __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T d
                                        builtin_scope<scope>);
   return expected;
 }
+
+// The heap is fine-grained memory, where gfx90a's additions of floats do nothing. Clang supposes that no atomic is for
+// such memory; where it is told, it makes a loop of compare-and-swap, as older compilers do unasked. On gfx942 and
+// gfx950 it takes the instruction even so: there Infinity Fabric adds, for peers that are linked by it, too (ROCm
+// documentation, "Hardware atomics operation support").
+#if __has_cpp_attribute(clang::atomic)
+#define IRIS_FINE_GRAINED [[clang::atomic(fine_grained_memory)]]
+#else
+#define IRIS_FINE_GRAINED
+#endif
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
   release<order, scope>();
-  return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_FINE_GRAINED {
+    return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  }
 }
+#undef IRIS_FINE_GRAINED
+
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
   release<order, scope>();
@@ -460,7 +474,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xf9561a8b
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x972fcee9
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -494,7 +508,7 @@ __device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
 // --- iris/device/atomics.hpp
 
 #ifndef IRIS_DEVICE_ATOMICS_HPP
-#define IRIS_DEVICE_ATOMICS_HPP 0x586f1179
+#define IRIS_DEVICE_ATOMICS_HPP 0x92bb6d12
 
 /// Atomic accesses to i32, u32, i64, u64, f32 and f64. `address` may be of any rank: compose with on_rank(). The order
 /// and scope are template arguments, relaxed and system-wide unless given: `atomic_add<Order::acq_rel>(p, 1u)`.
@@ -533,7 +547,7 @@ __device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
   return platform::atomic_compare_exchange<order, scope>(checked_atomic(address), expected, desired);
 }
 
-/// Integers wrap around.
+/// Integers wrap around. For floats on gfx90a a loop of compare-and-swap.
 template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
 __device__ __forceinline__ T atomic_add(T* address, T value) {
   return platform::fetch_add<order, scope>(checked_atomic(address), value);
@@ -572,7 +586,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ATOMICS_HPP != 0x586f1179
+#elif IRIS_DEVICE_ATOMICS_HPP != 0x92bb6d12
 #error "iris/device/atomics.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1142,10 +1156,10 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 // --- iris/device/reduce.hpp
 
 #ifndef IRIS_DEVICE_REDUCE_HPP
-#define IRIS_DEVICE_REDUCE_HPP 0x171aadd1
+#define IRIS_DEVICE_REDUCE_HPP 0xed8cf5f9
 
-/// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
-/// gives the same bits.
+/// Element-wise reductions; those of the values of all ranks always in the order of ranks 0, 1, …, world - 1, so that
+/// every algorithm that uses them gives the same bits.
 namespace iris::device {
 
 /// In i32 modulo 2^32.
@@ -1229,7 +1243,7 @@ __device__ __forceinline__ Packs<typename Config::Result, width, count> load_and
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_REDUCE_HPP != 0x171aadd1
+#elif IRIS_DEVICE_REDUCE_HPP != 0xed8cf5f9
 #error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
 #endif
 
