@@ -60,11 +60,12 @@ kernels() {
   echo "kernels:"
   local pattern variant
   while read -r pattern variant; do
-    local shape=$3
+    local shape=$3 dtype=$2
     [[ $pattern == *matmul* ]] && shape=$4
     # It cuts n, known and a multiple of the world.
     [ "$variant" = reduce_scatter_all_gather ] && shape="n: $((8191 * $1))"
-    echo "  - {name: ${pattern}_$variant, pattern: $pattern, variant: $variant, shape: {$shape}}"
+    [ "$variant" = atomic ] && dtype=f32  # it adds in the output
+    echo "  - {name: ${pattern}_$variant, pattern: $pattern, variant: $variant, dtype: $dtype, shape: {$shape}}"
   done < <("$irisgen" list --json | python3 -c '
 import json, sys
 for pattern in json.load(sys.stdin)["patterns"]:

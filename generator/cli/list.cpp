@@ -34,7 +34,8 @@ Json to_json(const Pattern& pattern) {
   for (const Variant& variant : pattern.variants) {
     variants.push_back({{"name", variant.name},
                         {"summary", variant.summary},
-                        {"config", std::vector<std::string>(variant.keys.begin(), variant.keys.end())}});
+                        {"config", std::vector<std::string>(variant.keys.begin(), variant.keys.end())},
+                        {"deterministic", variant.deterministic}});
   }
   const PatternKeys& keys = keys_of(pattern.name);
   return {{"name", pattern.name},

@@ -37,6 +37,11 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
                                  problem.pattern + " (" + std::string(variant.name) + ")");
   candidate.lacks_key = candidate.refusal.has_value();
   if (candidate.lacks_key) return candidate;
+  if (!variant.deterministic && spec.variant != variant.name) {
+    candidate.refusal = refusal_of(spec, spec.where.variant,
+                                   std::string(variant.name) + " is not deterministic, and taken only by its name");
+    return candidate;
+  }
   const std::string why = variant.refusal ? variant.refusal(problem, target) : "";
   if (!why.empty()) {
     candidate.refusal = refusal_of(spec, spec.where.variant, std::string(variant.name) + " " + why);

@@ -163,6 +163,7 @@ Prediction prediction_of(const Chosen& chosen, const std::vector<Candidate>& can
 
 void Chosen::take(const Candidate& candidate, std::string why) {
   variant = candidate.variant->name;
+  deterministic = candidate.variant->deterministic;
   draft = candidate.draft;
   schedules = {{iris::every_size, candidate.draft.steps}};
   reason = std::move(why);

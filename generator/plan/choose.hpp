@@ -9,7 +9,8 @@ namespace irisgen {
 /// The draft that was taken, and what stood beside it.
 struct Chosen {
   std::string variant;  ///< `by_size` where several share the sizes of a dynamic problem
-  Draft draft;          ///< its steps are those of the only schedule, unless there are several:
+  bool deterministic = true;
+  Draft draft;  ///< its steps are those of the only schedule, unless there are several:
   std::vector<iris::Schedule> schedules;
   std::string reason;
   std::vector<Alternative> alternatives;

@@ -74,6 +74,9 @@ std::vector<Row> choice_rows(const Plan& plan) {
   std::vector<Row> rows;
   rows.reserve(plan.choices.size() + plan.alternatives.size());
   for (const Choice& choice : plan.choices) rows.push_back({choice.name, choice.value, choice.reason});
+  if (!plan.deterministic) {
+    rows.push_back({"", "", "reduces in the order of arrival: launches, and ranks, may differ in the last bits"});
+  }
   for (const Alternative& other : plan.alternatives) {
     if (other.variant != plan.variant && !other.refusal.empty()) rows.push_back({"", "", "not: " + other.refusal});
   }
@@ -292,6 +295,7 @@ std::string explain_json(const Plan& plan) {
       {"variant", plan.variant},
       {"timeout_ms", plan.timeout_ms},
       {"in_place", iris::in_place_names.at(static_cast<std::size_t>(plan.in_place))},
+      {"deterministic", plan.deterministic},
       {"choices", std::move(choices)},
       {"alternatives", std::move(alternatives)},
       {"arguments", std::move(arguments)},

@@ -47,6 +47,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
 
   Chosen chosen = choose(kernel, plan.problem, target, options);
   plan.variant = std::move(chosen.variant);
+  plan.deterministic = chosen.deterministic;
   plan.alternatives = std::move(chosen.alternatives);
   plan.prediction = std::move(chosen.prediction);
   plan.choices.push_back({"variant", plan.variant, std::move(chosen.reason)});

@@ -140,7 +140,7 @@ void add_types(const Request& request, KernelPlan& kernel, const Types& types) {
   kernel.constants.push_back({"Element", problem.dtype, "", ""});
   if (types.result) kernel.constants.push_back({"Result", problem.result, "", ""});
   if (types.accumulate) kernel.constants.push_back({"Accumulate", problem.accumulate, "", ""});
-  if (problem.op) kernel.constants.push_back({"Operation", *problem.op, "", ""});
+  if (types.operation && problem.op) kernel.constants.push_back({"Operation", *problem.op, "", ""});
 }
 
 int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t bytes, Dtype widest,

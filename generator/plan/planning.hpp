@@ -102,6 +102,7 @@ void add_number(KernelPlan& kernel, const std::string& name, std::int64_t value,
 struct Types {
   bool result = false;
   bool accumulate = false;
+  bool operation = true;  ///< of a problem that has one
 };
 void add_types(const Request& request, KernelPlan& kernel, const Types& types);
 

@@ -123,7 +123,7 @@ std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int wor
   const Plan untuned = make_plan(kernel, world, target);  // throws where none can
   std::vector<TuningCandidate> owns;
   for (const Variant& variant : pattern_of(kernel.problem).variants) {
-    if (kernel.variant != "auto" && kernel.variant != variant.name) continue;
+    if (kernel.variant == "auto" ? !variant.deterministic : kernel.variant != variant.name) continue;
     if (auto own = plan(kernel, world, target, variant.name, {})) owns.push_back(*std::move(own));
   }
   std::ranges::stable_sort(owns, {}, [](const TuningCandidate& own) { return own.plan.prediction.time_us; });

@@ -17,6 +17,8 @@ std::string_view describe(device::Wait wait) {
       return "to send the next step";
     case device::Wait::barrier:
       return "to come to the barrier";
+    case device::Wait::lock:
+      return "to be unlocked";
     case device::Wait::none:
       break;
   }

@@ -190,13 +190,18 @@ TEST(List, TellsPatternsVariantsAndTargets) {
   }
   const Json json = Json::parse(irisgen({"list", "--json"}).out);
   std::set<std::string> patterns;
+  std::set<std::string> in_any_order;
   for (const Json& pattern : json["patterns"]) {
+    for (const Json& variant : pattern["variants"]) {
+      if (!variant["deterministic"]) in_any_order.insert(variant["name"]);
+    }
     patterns.insert(pattern["name"]);
     EXPECT_FALSE(pattern["variants"].empty());
     EXPECT_GE(pattern["extents"].size(), 2u);
   }
   for (const char* name : {"all_reduce", "all_gather", "matmul", "matmul_all_reduce"})
     EXPECT_TRUE(patterns.contains(name)) << name;
+  EXPECT_EQ(in_any_order, (std::set<std::string>{"atomic", "spinlock"}));
   EXPECT_EQ(json["dtypes"], Json({"f64", "f32", "f16", "bf16", "e4m3", "i32"}));
   EXPECT_EQ(json["ops"], Json({"sum", "max", "min", "prod"}));
 }

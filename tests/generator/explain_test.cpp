@@ -58,6 +58,19 @@ TEST(Explain, TellsTheStepsOfAnOperationOfSeveral) {
       << by_size;
 }
 
+TEST(Explain, SaysWhatIsNotDeterministic) {
+  const auto says = [](const std::string& variant) {
+    const Plan plan = plan_of(
+        "{name: a, pattern: all_reduce, variant: " + variant + ", dtype: f32, world: 8, shape: {n: 8}}", "host");
+    const bool in_words = explain(plan).find("reduces in the order of arrival") != std::string::npos;
+    EXPECT_EQ(nlohmann::json::parse(explain_json(plan)).at("deterministic"), !in_words);
+    return in_words;
+  };
+  EXPECT_TRUE(says("atomic"));
+  EXPECT_TRUE(says("spinlock"));
+  EXPECT_FALSE(says("ring"));
+}
+
 TEST(Explain, PredictsNoTimeForTheCpu) {
   const Plan plan = plan_of(gradient_sum, "host");
   EXPECT_EQ(explain(plan).find(" a launch; the floor is"), std::string::npos);

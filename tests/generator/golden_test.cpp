@@ -30,6 +30,8 @@ constexpr Golden goldens[] = {
     {"gradient_sum", "host"},
     {"norm_sum", "sm_90a"},
     {"loss_max", "gfx942"},
+    {"histogram", "gfx942"},
+    {"losses", "sm_90a"},
     {"any_size", "gfx950"},
     {"weights", "sm_90a"},
     {"columns", "gfx942"},

@@ -44,6 +44,7 @@ TEST(Patterns, PlanEveryVariantDtypeAndWorldForEveryTarget) {
     for (const Variant& variant : pattern->variants) {
       for (const Dtype dtype : iris::all_dtypes) {
         if (dtype == Dtype::e4m3 && !keys_of(pattern->name).takes_layout) continue;
+        if (variant.name == "atomic" && (dtype == Dtype::f16 || dtype == Dtype::bf16)) continue;
         for (const int world : {1, 2, 3, 8}) {
           for (const Target& target : targets()) {
             // Copy engines exchange the shards of one row.
@@ -126,10 +127,11 @@ TEST(AllReduce, TakesTheVariantOfTheLeastPredictedTime) {
   const std::string& reason = large.choices.at(0).reason;
   // 2 µs of launch, a signal of 1.75 µs, 7 · 4 MiB over links of 336 GB/s, then 8 · 4 MiB from memory at 4300.
   EXPECT_NE(reason.find("one_shot 98.9 µs"), std::string::npos) << reason;
-  ASSERT_EQ(large.alternatives.size(), 5u);
+  ASSERT_EQ(large.alternatives.size(), 7u);
   for (const Alternative& other : large.alternatives) {
-    EXPECT_GE(other.time_us, large.prediction.time_us) << other.variant;
-    EXPECT_EQ(other.refusal, "");
+    const bool by_name_only = other.variant == "atomic" || other.variant == "spinlock";
+    EXPECT_EQ(other.refusal.empty(), !by_name_only) << other.refusal;
+    EXPECT_TRUE(by_name_only || other.time_us >= large.prediction.time_us) << other.variant;
   }
 }
 
@@ -177,6 +179,7 @@ TEST(AllReduce, PredictsTheBytesOfTheBusiestRank) {
   EXPECT_EQ(bytes("one_shot"), 7 * 16000);
   EXPECT_EQ(bytes("two_shot"), 2 * 7 * 16000 / 8);
   EXPECT_EQ(bytes("ring"), 8000 * 4 + 8000 * 2);
+  EXPECT_EQ(bytes("spinlock"), 2 * 7 * 8000 * 4);  // read by the others, and written to them
 }
 
 TEST(AllReduce, PredictsNothingWhereItCannot) {

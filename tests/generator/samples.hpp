@@ -75,6 +75,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: phases, pattern: all_reduce, variant: reduce_scatter_all_gather, dtype: f16, world: 3, shape: {m: 5, n: "
       "66}}",
       "{name: ring, pattern: all_reduce, variant: ring, dtype: i32, op: prod, world: 3, shape: {n: dynamic}}",
+      "{name: adds, pattern: all_reduce, variant: atomic, dtype: f32, world: 4, shape: {m: 3, n: 333}}",
+      "{name: locks, pattern: all_reduce, variant: spinlock, dtype: f16, world: 3, shape: {n: 1000}}",
       "{name: any, pattern: all_reduce, dtype: bf16, world: 3, shape: {n: dynamic}}",
       "{name: gather, pattern: all_gather, variant: direct, dtype: f16, world: 5, shape: {m: 3, n: dynamic}}",
       "{name: gather_words, pattern: all_gather, variant: low_latency, dtype: bf16, world: 3, shape: {n: dynamic}}",

@@ -142,6 +142,7 @@ TEST(Tuning, OfTheFirstTableThatKnowsCounts) {
 
 TEST(Tuning, GivesWayToTheModelWhereItCannotBePlanned) {
   EXPECT_EQ(plan_with(entry_for("three_shot")).variant, "low_latency");
+  EXPECT_EQ(plan_with(entry_for("atomic")).variant, "low_latency") << "nobody has named it";
   EXPECT_EQ(plan_with(entry_for("two_shot", {{"threads", {.value = 100}}})).variant, "low_latency");
 }
 

@@ -83,7 +83,7 @@ TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
   for (int world = 1; world <= gpus; ++world) {
     Extents extents = test::collective_extents(algorithm, world, 1, 85002);
     if (test::is_matmul(algorithm)) extents = test::matmul_extents(algorithm, world, 96, 200, 136);
-    for (const char* dtype : {"f32", "bf16"}) {
+    for (const std::string& dtype : {std::string("f32"), test::dtype_of(algorithm, {"bf16", "i32"})}) {
       const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype, .extents = extents};
       SCOPED_TRACE(sample.text());
       const BuiltOperation built = build(sample);
@@ -169,21 +169,22 @@ TEST(GpuMatmul, FortyShapesAreRight) {
   }
 }
 
-/// All sums run in rank order, so the variants agree in every bit.
+/// Sums run in rank order, or are exact, so the variants agree in every bit.
 TEST(GpuAllReduce, VariantsAgreeBitwise) {
   if (!gpu_target()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey_gpus().missing;
   RunOptions options;
   options.verify = false;
   for (const int world : {2, 3, 8}) {
-    for (const char* dtype : {"f32", "f16", "bf16", "f64"}) {
+    for (const char* dtype : {"f32", "f16", "bf16", "f64", "i32"}) {
       Sample sample{.algorithm = {"all_reduce", "one_shot"},
                     .world = world,
                     .dtype = dtype,
                     .extents = {{"m", 1}, {"n", 10007}},
                     .config = "blocks: 3, threads: 128"};
       const BuffersOfRanks one_shot = run_operation(build(sample), options).outputs;
-      for (const char* variant : {"low_latency", "two_shot", "ring"}) {
+      for (const char* variant : {"low_latency", "two_shot", "ring", "atomic", "spinlock"}) {
         sample.algorithm.variant = variant;
+        if (!test::row_of(sample.algorithm)->deterministic && sample.dtype != "i32") continue;
         EXPECT_EQ(run_operation(build(sample), options).outputs, one_shot) << sample.text();
       }
     }

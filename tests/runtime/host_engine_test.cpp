@@ -70,6 +70,15 @@ TEST(HostEngine, LetsRanksMeetInLaunchAfterLaunch) {
   }
 }
 
+TEST(HostEngine, LetsOneBlockAtATimeHoldALock) {
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    for (const auto& output : outputs_of("count_under_lock", 3, 64, seed, 3)) {
+      EXPECT_EQ(output[0], 12) << "seed " << seed;
+      EXPECT_EQ(output[1], 12) << "seed " << seed;
+    }
+  }
+}
+
 TEST(HostEngine, GivesEachBlockItsOwnSharedMemory) {
   const auto outputs = outputs_of("through_shared", 3, 64);
   for (int rank = 0; rank < 3; ++rank) {
@@ -114,6 +123,14 @@ TEST(HostEngine, SaysWhichStepWasSeenAndWhichAwaited) {
                              " to send the next step; expected step 2 of launch 1, saw step 1 of launch 1";
     EXPECT_NE(failure.find(line), std::string::npos) << failure;
   }
+}
+
+TEST(HostEngine, NamesTheRankWhoseLockIsKept) {
+  const std::string failure = failure_of("kept_lock");
+  EXPECT_NE(failure.find("kept_lock, rank 0, blocks 0-1: waits for rank 1 to be unlocked; expected step 1 of launch 1, "
+                         "saw step 0 of launch 1"),
+            std::string::npos)
+      << failure;
 }
 
 TEST(HostEngine, ReportsABlockSyncThatNotAllThreadsReach) {

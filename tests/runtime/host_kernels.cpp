@@ -3,6 +3,7 @@
 
 #include "iris/device/atomics.hpp"
 #include "iris/device/barrier.hpp"
+#include "iris/device/lock.hpp"
 #include "iris/device/reduce.hpp"
 
 using namespace iris::device;
@@ -85,6 +86,46 @@ extern "C" void wrong_step(Context context, const i32*, i32*, i64) {
   block_wait_acquire(launch, barrier_flag<Config>(block_index(), left), 2, left, Wait::step);
 }
 IRIS_HOST_ENTRY(wrong_step)
+
+/// Block b of each rank adds one to output[b] of every rank, four times: it reads, lets others run, and writes, while
+/// it holds that rank's lock of block b.
+extern "C" void count_under_lock(Context context, const i32*, i32* output, i64) {
+  using Config = Grid<3>;
+  const i64 lock_of_block = own_flag<Config>(flags_of_lock * i64{block_index()});
+  i32* const count = output + block_index();
+  Launch<Config> launch(context);
+  if (thread_index() == 0) {
+    open_lock(launch, lock_of_block);
+    *count = 0;
+  }
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  for (i32 turn = 0; turn < 4 * Config::world; ++turn) {
+    const i32 peer = peer_at<Config::world>(context, turn % Config::world);
+    BlockLock<Config> lock(launch, lock_of_block, peer);
+    if (!lock.acquire()) return;
+    const i32 before = *on_rank(context, count, peer);
+    sync_block();
+    if (thread_index() == 0) *on_rank(context, count, peer) = before + 1;
+    lock.release();
+  }
+  same_block_barrier(launch, Wait::exit);
+}
+IRIS_HOST_ENTRY(count_under_lock)
+
+/// Rank 1 takes its own lock and keeps it; then rank 0 comes.
+extern "C" void kept_lock(Context context, const i32*, i32*, i64) {
+  using Config = Grid<3>;
+  const i64 lock_of_block = own_flag<Config>(flags_of_lock * i64{block_index()});
+  Launch<Config> launch(context);
+  BlockLock<Config> lock(launch, lock_of_block, 1);
+  if (context.rank == 1) {
+    if (thread_index() == 0) open_lock(launch, lock_of_block);
+    if (!lock.acquire()) return;
+  }
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  if (context.rank == 0 && lock.acquire()) lock.release();
+}
+IRIS_HOST_ENTRY(kept_lock)
 
 /// Thread 0 leaves before the block sync that the others come to.
 extern "C" void divergent_sync(Context, const i32*, i32*, i64) {

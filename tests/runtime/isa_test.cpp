@@ -186,10 +186,26 @@ void expect_words_of_system_scope(const Instructions& code, const std::string& t
   EXPECT_GE(count(code, "^global_store_dwordx2 .*" + std::string(target == "gfx90a" ? "" : " sc0 sc1$")), 2 * to_each);
 }
 
+/// Atomics on other ranks' memory: of the system's scope where the target spells it, and on gfx90a no addition of
+/// floats, which would do nothing there.
+void expect_atomics_of_system_scope(const Instructions& code, const std::string& target, const std::string& variant,
+                                    const std::string& dtype) {
+  const std::string scope = target == "gfx90a" ? "" : " .*sc1$";
+  if (variant == "spinlock") {
+    EXPECT_GT(count(code, "^global_atomic_add_x2" + scope), 0u);
+  } else if (target == "gfx90a") {
+    EXPECT_GT(count(code, dtype == "f64" ? "^global_atomic_cmpswap_x2 " : "^global_atomic_cmpswap "), 0u);
+    EXPECT_EQ(count(code, "^global_atomic_add_f"), 0u);
+  } else {
+    EXPECT_GT(count(code, "^global_atomic_add_" + dtype + scope), 0u);
+  }
+}
+
 TEST_P(Isa, HasTheInstructionsThatMatter) {
   ASSERT_FALSE(targets().empty());
   for (const std::string& target : targets()) {
-    std::vector<std::pair<std::string, std::string>> builds = {{"f32", ""}, {"bf16", ""}};
+    std::vector<std::pair<std::string, std::string>> builds = {
+        {"f32", ""}, {test::dtype_of(GetParam().algorithm, {"bf16", "f64"}), ""}};
     // How B is read is the same in all templates.
     if (GetParam().algorithm.pattern == "matmul") builds.emplace_back("bf16", "nk");
     if (test::is_matmul(GetParam().algorithm) && target == "gfx950") builds.emplace_back("e4m3", "nk");
@@ -210,6 +226,8 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
         } else if (plan.kernels[i].waits) {
           expect_signals_of_system_scope(code, target, signals);
         }
+        const std::string& variant = plan.kernels[i].variant;
+        if (variant == "atomic" || variant == "spinlock") expect_atomics_of_system_scope(code, target, variant, dtype);
         EXPECT_EQ(count(code, "^(flat|scratch)_"), 0u);
         EXPECT_EQ(count(code, "^buffer_(load|store|atomic)_"), 0u);
         EXPECT_EQ(count(code, "^s_swappc"), 0u);

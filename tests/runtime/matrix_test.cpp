@@ -69,7 +69,8 @@ TEST_P(HostMatrix, InPlaceIsRightInAnyOrder) {
 /// More ranks than any GPU machine has.
 TEST_P(HostMatrix, LargeWorldsAreRight) {
   const Algorithm& algorithm = GetParam();
-  for (const auto& [world, dtype] : {std::pair{13, "f32"}, {16, "f16"}}) {
+  for (const auto& [world, dtype] :
+       {std::pair{13, std::string("f32")}, {16, test::dtype_of(algorithm, {"f16", "f64"})}}) {
     Extents extents = test::collective_extents(algorithm, world, 1, 1003);
     if (test::is_matmul(algorithm)) extents = test::matmul_extents(algorithm, world, 3, 7, 9);
     const Sample sample{

@@ -18,30 +18,10 @@ namespace iris {
 namespace {
 
 using test::Algorithm;
+using test::apply;
 using test::build;
+using test::random_inputs;
 using test::Sample;
-
-/// Random elements for each rank.
-BuffersOfRanks random_inputs(int world, std::size_t count, Dtype dtype) {
-  BuffersOfRanks inputs;
-  for (int rank = 0; rank < world; ++rank) {
-    inputs.push_back(to_bytes(random_values({.seed = 11, .rank = rank}, count, dtype, Op::sum), dtype));
-  }
-  return inputs;
-}
-
-/// What a kernel makes of these inputs.
-BuffersOfRanks apply(const Sample& sample, const Extents& extents, const BuffersOfRanks& inputs,
-                     std::uint64_t seed = 0) {
-  RunOptions options;
-  options.extents = extents;
-  options.seed = seed;
-  options.verify = false;
-  options.inputs = {{"input", inputs}};
-  const RunReport report = run_operation(build(sample), options);
-  EXPECT_TRUE(report.violations.empty());
-  return report.outputs;
-}
 
 class Properties : public testing::TestWithParam<int> {
  protected:
@@ -49,15 +29,18 @@ class Properties : public testing::TestWithParam<int> {
   std::size_t ranks() const { return static_cast<std::size_t>(GetParam()); }
 };
 
-/// All sums run in the order of ranks, so not even the last bit tells the variants apart.
+/// Sums run in the order of ranks, or are exact, so not even the last bit tells the variants apart.
 TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
-  for (const auto& [name, dtype] : {std::pair{"f32", Dtype::f32}, {"f16", Dtype::f16}, {"bf16", Dtype::bf16}}) {
+  for (const auto& [name, dtype] :
+       {std::pair{"f32", Dtype::f32}, {"f16", Dtype::f16}, {"bf16", Dtype::bf16}, {"i32", Dtype::i32}}) {
     const BuffersOfRanks inputs = random_inputs(world(), 3001, dtype);
     const BuffersOfRanks one_shot =
         apply(Sample{{"all_reduce", "one_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs);
     for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
-    for (const char* variant : {"low_latency", "two_shot", "ring"}) {
-      EXPECT_EQ(apply(Sample{{"all_reduce", variant}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
+    for (const char* variant : {"low_latency", "two_shot", "ring", "atomic", "spinlock"}) {
+      const Algorithm algorithm = {"all_reduce", variant};
+      if (!test::row_of(algorithm)->deterministic && dtype != Dtype::i32) continue;
+      EXPECT_EQ(apply(Sample{algorithm, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
           << variant << " of " << name;
     }
     const Extents divided = {{"m", 1}, {"n", 1200}};

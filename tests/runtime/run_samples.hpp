@@ -8,6 +8,7 @@
 #include "iris/cache.hpp"
 #include "iris/jit.hpp"
 #include "iris/run.hpp"
+#include "runtime/verify/random.hpp"
 #include "samples.hpp"
 
 namespace iris::test {
@@ -47,6 +48,28 @@ inline Cache& test_cache() {
 inline BuiltOperation build(Sample sample) {
   if (sample.config.empty()) sample.config = small_grid(sample.algorithm, 32);
   return build_operation(plan_of(sample, "host"), {}, test_cache());
+}
+
+/// Random elements for each rank.
+inline BuffersOfRanks random_inputs(int world, std::size_t count, Dtype dtype) {
+  BuffersOfRanks inputs;
+  for (int rank = 0; rank < world; ++rank) {
+    inputs.push_back(to_bytes(random_values({.seed = 11, .rank = rank}, count, dtype, Op::sum), dtype));
+  }
+  return inputs;
+}
+
+/// What a kernel makes of these inputs.
+inline BuffersOfRanks apply(const Sample& sample, const Extents& extents, const BuffersOfRanks& inputs,
+                            std::uint64_t seed = 0) {
+  RunOptions options;
+  options.extents = extents;
+  options.seed = seed;
+  options.verify = false;
+  options.inputs = {{"input", inputs}};
+  const RunReport report = run_operation(build(sample), options);
+  EXPECT_TRUE(report.violations.empty());
+  return report.outputs;
 }
 
 #endif

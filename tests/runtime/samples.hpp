@@ -66,16 +66,33 @@ inline std::vector<std::string> layouts_of(const Algorithm& algorithm) {
   return {"kn", "nk"};
 }
 
+/// Its row in the table of variants; null for auto.
+inline const irisgen::Variant* row_of(const Algorithm& algorithm) {
+  const auto& variants = irisgen::find_pattern(algorithm.pattern)->variants;
+  const auto row = std::ranges::find(variants, std::string_view(algorithm.variant), &irisgen::Variant::name);
+  return row == variants.end() ? nullptr : &*row;
+}
+
 /// What a reduction may be done by; of other patterns one entry that is not written.
 inline std::vector<std::string> ops_of(const Algorithm& algorithm) {
   if (!keys_of(algorithm).takes_op) return {""};
+  if (algorithm.variant == "atomic") return {"sum"};
   return {"sum", "max", "min", "prod"};
 }
 
 inline std::vector<const char*> dtypes_of(const Algorithm& algorithm) {
+  if (algorithm.variant == "atomic") return {"f32", "f64", "i32"};
   std::vector<const char*> dtypes = {"f32", "bf16", "f64", "i32", "f16"};
   if (is_matmul(algorithm)) dtypes.push_back("e4m3");
   return dtypes;
+}
+
+/// The first of these types that it takes.
+inline std::string dtype_of(const Algorithm& algorithm, std::initializer_list<std::string_view> wanted) {
+  const auto taken = dtypes_of(algorithm);
+  const auto found = std::ranges::find_if(
+      wanted, [&](std::string_view dtype) { return std::ranges::find(taken, dtype) != taken.end(); });
+  return std::string(*found);
 }
 
 /// One kernel as a user would write it.
@@ -114,9 +131,8 @@ inline irisgen::Plan plan_of(const Sample& sample, std::string_view target) {
 
 /// Whether `config:` of the algorithm's variant has that key; that of auto has none.
 inline bool has_key(const Algorithm& algorithm, std::string_view key) {
-  const auto& variants = irisgen::find_pattern(algorithm.pattern)->variants;
-  const auto variant = std::ranges::find(variants, std::string_view(algorithm.variant), &irisgen::Variant::name);
-  return variant != variants.end() && std::ranges::find(variant->keys, key) != variant->keys.end();
+  const irisgen::Variant* row = row_of(algorithm);
+  return row && std::ranges::find(row->keys, key) != row->keys.end();
 }
 
 /// As far as the algorithm understands its keys: few blocks, so that all ranks of one device are resident together, but

@@ -12,7 +12,7 @@ namespace iris {
 enum class Dtype { f64, f32, f16, bf16, e4m3, i32 };
 inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32};
 
-/// How a reduction combines elements, in the order of the ranks.
+/// How a reduction combines elements.
 enum class Op { sum, max, min, prod };
 inline constexpr std::array all_ops = {Op::sum, Op::max, Op::min, Op::prod};
 

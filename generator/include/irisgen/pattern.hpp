@@ -24,6 +24,10 @@ struct Variant {
   std::span<const std::string_view> templates;  ///< of its own kernels, below templates/
   std::span<const std::string_view> keys;       ///< of `config:` that it understands, beside timeout_ms
 
+  /// Whether all ranks get the same bits, those that the other variants give, in every launch. A variant that reduces
+  /// in the order of arrival is taken only where the description names it.
+  bool deterministic = true;
+
   /// Why it cannot do this problem on this target; empty if it can. Null: it always can.
   std::string (*refusal)(const Problem& problem, const Target& target) = nullptr;
 

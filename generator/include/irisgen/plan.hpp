@@ -83,6 +83,7 @@ struct Plan {
   std::string stem;       ///< of the manifest's file: gradient_sum.w8.gfx942
   int timeout_ms = 0;
   iris::InPlace in_place = iris::InPlace::no;
+  bool deterministic = true;  ///< as its Variant is
 
   std::vector<iris::Argument> arguments;
   std::vector<iris::Intermediate> intermediates;

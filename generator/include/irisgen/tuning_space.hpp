@@ -14,8 +14,8 @@ struct TuningCandidate {
   Plan plan = {};
 };
 
-/// What is worth measuring for a kernel of static shape: of each variant that can do it (the one that the description
-/// names, if it names one) first the Plan's own choice, with an empty config, then what the description's `tune:` asks
+/// What is worth measuring for a kernel of static shape: of each deterministic variant that can do it (or the one that
+/// the description names) first the Plan's own choice, with an empty config, then what the description's `tune:` asks
 /// for, or where it has none, values near the Plan's own. Variants come in the order of their predicted times. No two
 /// candidates are the same kernels. Throws SpecError where no variant can.
 std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target);

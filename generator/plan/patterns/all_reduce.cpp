@@ -114,6 +114,59 @@ std::vector<Work> cost_of_ring(const Problem& problem, const Target&, const Draf
            .signals = 2 * (problem.world - 1)}};
 }
 
+std::string refuse_atomic(const Problem& problem, const Target&) {
+  if (problem.op != Op::sum) return "only sums; take spinlock";
+  if (problem.result == problem.accumulate) return "";
+  return "adds in the output, which is " + std::string(to_string(problem.result)) + " where sums are " +
+         std::string(to_string(problem.accumulate)) + "; take spinlock";
+}
+
+Draft plan_atomic(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/atomic.hip");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, 1);
+  add_types(request, kernel, {.result = true, .operation = false});
+  add_flags(kernel);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"output"});
+  return draft_of(std::move(kernel), InPlace::no);  // an input is read after others have added to the output
+}
+
+/// A lower bound, as if atomics crossed the links like stores: how many they carry is not measured, and on gfx90a an
+/// addition of floats is a loop.
+std::vector<Work> cost_of_atomic(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  const double others = problem.world - 1;
+  return {{.link_bytes = others * bytes, .memory_bytes = (3 + 2 * others) * bytes, .signals = 2}};
+}
+
+Draft plan_spinlock(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/spinlock.hip");
+  const int vector = choose_vector(request, kernel, problem.accumulate);
+  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_unroll(request, kernel, 2);
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, 2 * kernel.number("blocks"));  // a lock for each tile
+  kernel.workspace = workspace_of(problem, 1, {{"m"}, {"n"}}, problem.accumulate, vector);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {});
+  return draft_of(std::move(kernel), in_place(problem));
+}
+
+/// Others read a rank's sums and it writes theirs; for each of them it draws a ticket and hears that it is called. As
+/// if nobody had to wait for a lock.
+std::vector<Work> cost_of_spinlock(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  const double sum_bytes = bytes * static_cast<double>(iris::bytes_of(problem.accumulate)) /
+                           static_cast<double>(iris::bytes_of(problem.dtype));
+  const int others = problem.world - 1;
+  return {{.link_bytes = 2 * others * sum_bytes,
+           .memory_bytes = problem.world * bytes + (1 + 2 * others) * sum_bytes,
+           .arrived_bytes = sum_bytes + bytes,
+           .signals = 2 + 2 * others}};
+}
+
 std::string refuse_reduce_scatter_all_gather(const Problem& problem, const Target&) {
   const auto columns = static_length(problem, {"n"});
   return columns && *columns % problem.world == 0 ? ""
@@ -153,6 +206,8 @@ constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_reduce/low_latency.hip"};
 constexpr std::array<std::string_view, 1> two_shot_templates = {"all_reduce/two_shot.hip"};
 constexpr std::array<std::string_view, 1> ring_templates = {"all_reduce/ring.hip"};
+constexpr std::array<std::string_view, 1> atomic_templates = {"all_reduce/atomic.hip"};
+constexpr std::array<std::string_view, 1> spinlock_templates = {"all_reduce/spinlock.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "one_shot",
@@ -186,6 +241,21 @@ constexpr std::array variants = {
             .keys = ring_keys,
             .plan = plan_ring,
             .cost = cost_of_ring},
+    Variant{.name = "atomic",
+            .summary = "every rank adds to all outputs by atomics, as they come: not always the same bits",
+            .templates = atomic_templates,
+            .keys = grid_keys,
+            .deterministic = false,
+            .refusal = refuse_atomic,
+            .plan = plan_atomic,
+            .cost = cost_of_atomic},
+    Variant{.name = "spinlock",
+            .summary = "every rank adds to all sums, whoever has a tile's lock: not always the same bits",
+            .templates = spinlock_templates,
+            .keys = keys,
+            .deterministic = false,
+            .plan = plan_spinlock,
+            .cost = cost_of_spinlock},
 };
 
 constexpr BusConvention bus = {.size_has_world = false,

@@ -31,7 +31,7 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0xdaa9e7aa
+#define IRIS_DEVICE_ABI_HPP 0x007a7b35
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
@@ -43,7 +43,8 @@ inline constexpr i32 abi_version = 8;
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
 
-/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp.
+/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp, which calls one
+/// that it does not know a signal: another kind of wait is no other ABI.
 enum class Wait : u32 {
   none = 0,
   entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
@@ -51,6 +52,7 @@ enum class Wait : u32 {
   exit = 3,     ///< the peer has finished reading from this rank and writing to it
   step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
   barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
+  lock = 6,     ///< the peer's lock, which a third rank may hold, is free
 };
 
 /// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
@@ -89,7 +91,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0xdaa9e7aa
+#elif IRIS_DEVICE_ABI_HPP != 0x007a7b35
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -210,7 +212,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xf9561a8b
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x972fcee9
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -389,11 +391,25 @@ __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T d
                                        builtin_scope<scope>);
   return expected;
 }
+
+// The heap is fine-grained memory, where gfx90a's additions of floats do nothing. Clang supposes that no atomic is for
+// such memory; where it is told, it makes a loop of compare-and-swap, as older compilers do unasked. On gfx942 and
+// gfx950 it takes the instruction even so: there Infinity Fabric adds, for peers that are linked by it, too (ROCm
+// documentation, "Hardware atomics operation support").
+#if __has_cpp_attribute(clang::atomic)
+#define IRIS_FINE_GRAINED [[clang::atomic(fine_grained_memory)]]
+#else
+#define IRIS_FINE_GRAINED
+#endif
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
   release<order, scope>();
-  return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_FINE_GRAINED {
+    return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  }
 }
+#undef IRIS_FINE_GRAINED
+
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
   release<order, scope>();
@@ -458,7 +474,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xf9561a8b
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x972fcee9
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -492,7 +508,7 @@ __device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
 // --- iris/device/atomics.hpp
 
 #ifndef IRIS_DEVICE_ATOMICS_HPP
-#define IRIS_DEVICE_ATOMICS_HPP 0x586f1179
+#define IRIS_DEVICE_ATOMICS_HPP 0x92bb6d12
 
 /// Atomic accesses to i32, u32, i64, u64, f32 and f64. `address` may be of any rank: compose with on_rank(). The order
 /// and scope are template arguments, relaxed and system-wide unless given: `atomic_add<Order::acq_rel>(p, 1u)`.
@@ -531,7 +547,7 @@ __device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
   return platform::atomic_compare_exchange<order, scope>(checked_atomic(address), expected, desired);
 }
 
-/// Integers wrap around.
+/// Integers wrap around. For floats on gfx90a a loop of compare-and-swap.
 template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
 __device__ __forceinline__ T atomic_add(T* address, T value) {
   return platform::fetch_add<order, scope>(checked_atomic(address), value);
@@ -570,7 +586,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ATOMICS_HPP != 0x586f1179
+#elif IRIS_DEVICE_ATOMICS_HPP != 0x92bb6d12
 #error "iris/device/atomics.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -636,7 +652,7 @@ class Launch {
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0xe01dcd65
+#define IRIS_DEVICE_SIGNAL_HPP 0x72e4826e
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -668,16 +684,20 @@ __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, 
   atomic_store<Order::release>(&fault.complete, 1u);
 }
 
-/// Waits, the calling thread alone, until the writer of this rank's flag number `flag` has come to `step`; acquires
-/// what its writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
-template <typename Config>
-__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
-  const Context& context = launch.context;
-  const u64 at_least = launch.flag_value(step);
-  const u64 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
+/// Waits, the calling thread alone, until `*flag`, of any rank, has reached `at_least`; acquires what its writer
+/// published. False, with the fault recorded as a wait for `peer`, if that took longer than Context::timeout_ns.
+__device__ __forceinline__ bool wait_acquire(const Context& context, const u64* flag, u64 at_least, i32 peer,
+                                             Wait what) {
+  const u64 seen = platform::wait_flag(flag, at_least, peer, what, context.timeout_ns);
   if (reached(seen, at_least)) return true;
   raise_fault(context, peer, what, at_least, seen);
   return false;
+}
+
+/// The same until `peer`, the writer of this rank's flag number `flag`, has come to `step`.
+template <typename Config>
+__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
+  return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
@@ -704,7 +724,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0xe01dcd65
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x72e4826e
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1136,10 +1156,10 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 // --- iris/device/reduce.hpp
 
 #ifndef IRIS_DEVICE_REDUCE_HPP
-#define IRIS_DEVICE_REDUCE_HPP 0x171aadd1
+#define IRIS_DEVICE_REDUCE_HPP 0xed8cf5f9
 
-/// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
-/// gives the same bits.
+/// Element-wise reductions; those of the values of all ranks always in the order of ranks 0, 1, …, world - 1, so that
+/// every algorithm that uses them gives the same bits.
 namespace iris::device {
 
 /// In i32 modulo 2^32.
@@ -1223,7 +1243,7 @@ __device__ __forceinline__ Packs<typename Config::Result, width, count> load_and
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_REDUCE_HPP != 0x171aadd1
+#elif IRIS_DEVICE_REDUCE_HPP != 0xed8cf5f9
 #error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
 #endif
 

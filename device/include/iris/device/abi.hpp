@@ -12,7 +12,8 @@ inline constexpr i32 abi_version = 8;
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
 
-/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp.
+/// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp, which calls one
+/// that it does not know a signal: another kind of wait is no other ABI.
 enum class Wait : u32 {
   none = 0,
   entry = 1,    ///< the peer has entered the collective: its inputs are ready, its outputs may be overwritten
@@ -20,6 +21,7 @@ enum class Wait : u32 {
   exit = 3,     ///< the peer has finished reading from this rank and writing to it
   step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
   barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
+  lock = 6,     ///< the peer's lock, which a third rank may hold, is free
 };
 
 /// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.

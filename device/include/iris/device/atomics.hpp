@@ -39,7 +39,7 @@ __device__ __forceinline__ T atomic_cas(T* address, T expected, T desired) {
   return platform::atomic_compare_exchange<order, scope>(checked_atomic(address), expected, desired);
 }
 
-/// Integers wrap around.
+/// Integers wrap around. For floats on gfx90a a loop of compare-and-swap.
 template <Order order = Order::relaxed, Scope scope = Scope::sys, typename T>
 __device__ __forceinline__ T atomic_add(T* address, T value) {
   return platform::fetch_add<order, scope>(checked_atomic(address), value);

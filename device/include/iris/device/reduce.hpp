@@ -2,8 +2,8 @@
 
 #include <iris/device/rma.hpp>
 
-/// Element-wise reductions, always in the order of ranks 0, 1, …, world - 1, so that every algorithm that uses them
-/// gives the same bits.
+/// Element-wise reductions; those of the values of all ranks always in the order of ranks 0, 1, …, world - 1, so that
+/// every algorithm that uses them gives the same bits.
 namespace iris::device {
 
 /// In i32 modulo 2^32.

@@ -33,16 +33,20 @@ __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, 
   atomic_store<Order::release>(&fault.complete, 1u);
 }
 
-/// Waits, the calling thread alone, until the writer of this rank's flag number `flag` has come to `step`; acquires
-/// what its writer `peer` published. False, with the fault recorded, if that took longer than Context::timeout_ns.
-template <typename Config>
-__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
-  const Context& context = launch.context;
-  const u64 at_least = launch.flag_value(step);
-  const u64 seen = platform::wait_flag(context.flags + flag, at_least, peer, what, context.timeout_ns);
+/// Waits, the calling thread alone, until `*flag`, of any rank, has reached `at_least`; acquires what its writer
+/// published. False, with the fault recorded as a wait for `peer`, if that took longer than Context::timeout_ns.
+__device__ __forceinline__ bool wait_acquire(const Context& context, const u64* flag, u64 at_least, i32 peer,
+                                             Wait what) {
+  const u64 seen = platform::wait_flag(flag, at_least, peer, what, context.timeout_ns);
   if (reached(seen, at_least)) return true;
   raise_fault(context, peer, what, at_least, seen);
   return false;
+}
+
+/// The same until `peer`, the writer of this rank's flag number `flag`, has come to `step`.
+template <typename Config>
+__device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
+  return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.

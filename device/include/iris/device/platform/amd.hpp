@@ -182,11 +182,25 @@ __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T d
                                        builtin_scope<scope>);
   return expected;
 }
+
+// The heap is fine-grained memory, where gfx90a's additions of floats do nothing. Clang supposes that no atomic is for
+// such memory; where it is told, it makes a loop of compare-and-swap, as older compilers do unasked. On gfx942 and
+// gfx950 it takes the instruction even so: there Infinity Fabric adds, for peers that are linked by it, too (ROCm
+// documentation, "Hardware atomics operation support").
+#if __has_cpp_attribute(clang::atomic)
+#define IRIS_FINE_GRAINED [[clang::atomic(fine_grained_memory)]]
+#else
+#define IRIS_FINE_GRAINED
+#endif
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
   release<order, scope>();
-  return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  IRIS_FINE_GRAINED {
+    return __hip_atomic_fetch_add(address, value, builtin_order<order>, builtin_scope<scope>);
+  }
 }
+#undef IRIS_FINE_GRAINED
+
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
   release<order, scope>();

@@ -182,6 +182,26 @@ template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_add(T* address, T value) {
   IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)
 }
+// What other GPUs see lies in global memory. The builtin does not know that, and adds to floats in shared memory by a
+// loop, which it would bring along.
+template <>
+__device__ __forceinline__ f32 fetch_add<Order::relaxed, Scope::sys, f32>(f32* address, f32 value) {
+  f32 before;
+  asm volatile("atom.relaxed.sys.global.add.f32 %0, [%1], %2;"
+               : "=f"(before)
+               : "l"(__cvta_generic_to_global(address)), "f"(value)
+               : "memory");
+  return before;
+}
+template <>
+__device__ __forceinline__ f64 fetch_add<Order::relaxed, Scope::sys, f64>(f64* address, f64 value) {
+  f64 before;
+  asm volatile("atom.relaxed.sys.global.add.f64 %0, [%1], %2;"
+               : "=d"(before)
+               : "l"(__cvta_generic_to_global(address)), "d"(value)
+               : "memory");
+  return before;
+}
 /// The builtin has no signed 64-bit addition; the unsigned one gives the same bits.
 template <Order order, Scope scope>
 __device__ __forceinline__ i64 fetch_add(i64* address, i64 value) {
