@@ -22,7 +22,7 @@ TEST(Resources, HoldEveryFileOfTheSourceTreeByteForByte) {
   const fs::path root = IRISGEN_SOURCE_DIR;
   std::size_t files = 0;
   const std::pair<const char*, const char*> places[] = {
-      {"device/include/iris", ".hpp"}, {"templates", ".hip"}, {"schemas", ".json"}};
+      {"device/include/iris", ".hpp"}, {"templates", ".hip"}, {"schemas", ".json"}, {"generator/plan/tuning", ".json"}};
   for (const auto& [folder, extension] : places) {
     const fs::path known_from = extension == std::string(".hpp") ? root / "device/include" : root;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
