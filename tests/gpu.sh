@@ -1,11 +1,11 @@
 #!/bin/bash
 # The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
 # program and the GPU tests in a temporary folder, then runs the matrix, launches of many kernels in turn, both
-# examples, the measurements and, where compute-sanitizer is installed, memcheck on one kernel of each variant and
-# racecheck on those that multiply.
+# examples, a search for the fastest, the measurements and, where compute-sanitizer is installed, memcheck on one kernel
+# of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress bench fused memcheck
-#                                    racecheck
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress tune bench fused
+#                                    memcheck racecheck
 #
 # `fused` measures fused kernels beside their product and their links. If PEERS names a program for torchrun that
 # measures others' kernels with the argument `fused` and writes JSON into the folder $OUTF, it runs right after, on the
@@ -18,7 +18,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples matrix stress bench fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples matrix stress tune bench fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -138,12 +138,26 @@ fused_kernels() {
   done
 }
 
+# Measures a few sizes, and then must find all of them in the table, and `auto` what the table says. Ranks that share a
+# GPU cannot be tuned: one GPU is a world of one.
+tune() {
+  "$irisgen" tune "$work/tune.yaml" --sizes 16K:1M:8 --target "$target" --table "$work/tuned.json" || return 1
+  "$irisgen" tune "$work/tune.yaml" --sizes 16K:1M:8 --target "$target" --table "$work/tuned.json" --json >"$out/tune.json"
+  "$irisgen" explain "$work/tune.yaml" --target "$target" --tuning "$work/tuned.json" || return 1
+  python3 - "$out/tune.json" <<'END'
+import json, sys
+problems = [problem for report in json.load(open(sys.argv[1])) for problem in report["problems"]]
+again = [problem for problem in problems if not problem["known"]]
+sys.exit(f"{len(again)} of {len(problems)} problems were measured again" if again or not problems else 0)
+END
+}
+
 fused() {
   "$irisgen" bench "$work/fused.yaml" --batches 5 --target "$target" --json >"$out/fused.json" || return 1
   [ -z "${PEERS:-}" ] || OUTF=$out torchrun --standalone --nproc-per-node "$gpus" "$PEERS" fused
 }
 
-export -f configure_and_build run_examples matrix check fused names_of
+export -f configure_and_build run_examples matrix check tune fused names_of
 export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
@@ -166,6 +180,9 @@ kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$
 # bench sweeps the sizes of collectives and takes matmuls at their shape.
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" | grep -v reduce_scatter_all_gather >"$work/bench.yaml"
 fused_kernels "$gpus" >"$work/fused.yaml"
+for pattern in all_reduce all_gather; do
+  echo "  - {name: $pattern, pattern: $pattern, shape: {n: dynamic}}"
+done | cat <(echo "irisgen: 1"; echo "defaults: {world: $gpus, dtype: bf16}"; echo "kernels:") - >"$work/tune.yaml"
 # What matrix units take, in several tiles.
 kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
   grep -E '^[a-z]|matmul' >"$work/products.yaml"
@@ -178,7 +195,8 @@ step examples 40 bash -c run_examples
 step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
-step stress 100 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
+step stress 240 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
+step tune 120 bash -c tune
 step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
 step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then

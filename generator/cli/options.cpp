@@ -50,19 +50,25 @@ void TuningOption::add_to(CLI::App& command) {
       .add_option("--tuning", which_,
                   "What `variant: auto` asks first: auto (your measurements, then those that come with irisgen), "
                   "shipped, none, or a file that `irisgen tune` wrote")
+      ->check([](const std::string& which) { return which.empty() ? "names no file" : ""; })
       ->capture_default_str();
 }
 
 std::vector<std::filesystem::path> TuningOption::files() const {
-  if (which_ == "auto" || which_ == "shipped" || which_ == "none") return {};
-  return {which_};
+  if (which_ == "shipped" || which_ == "none") return {};
+  if (which_ != "auto") return {which_};
+  const std::filesystem::path own = iris::user_tuning_file();
+  std::error_code unreachable;
+  if (own.empty() || !std::filesystem::exists(own, unreachable)) return {};
+  return {own};
 }
 
 std::vector<TuningTable> TuningOption::tables() const {
   if (which_ == "auto") return iris::tuning_of_user();
   if (which_ == "shipped") return {shipped_tuning()};
   if (which_ == "none") return {};
-  if (std::filesystem::exists(which_)) return {iris::read_tuning(which_)};
+  std::error_code unreachable;
+  if (std::filesystem::exists(which_, unreachable)) return {iris::read_tuning(which_)};
   throw UsageError("--tuning: there is no file " + which_ + "; `irisgen tune --table " + which_ + "` writes it");
 }
 

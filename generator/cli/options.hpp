@@ -49,7 +49,7 @@ class TuningOption {
   void add_to(CLI::App& command);
   /// Throws UsageError for a file that is not there, SpecError for a wrong one.
   std::vector<TuningTable> tables() const;
-  /// Those that the command line names: what is made depends on them.
+  /// Those that are read: what is made depends on them.
   std::vector<std::filesystem::path> files() const;
 
  private:

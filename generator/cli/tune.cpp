@@ -1,5 +1,7 @@
 #include "iris/tune.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "generator/cli/files.hpp"
+#include "generator/cli/machine.hpp"
 #include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
@@ -108,9 +111,13 @@ Json to_json(const Settings& config) {
   return json;
 }
 
-Json to_json(const iris::TunedProblem& problem) {
+Json extents_of(const Problem& problem) {
   Json extents = Json::object();
-  for (const auto& [name, extent] : problem.problem.extents) extents[name] = extent.value;
+  for (const auto& [name, extent] : problem.extents) extents[name] = extent.value;
+  return extents;
+}
+
+Json to_json(const iris::TunedProblem& problem) {
   Json candidates = Json::array();
   for (const iris::TriedCandidate& candidate : problem.candidates) {
     candidates.push_back({{"variant", candidate.variant},
@@ -120,7 +127,7 @@ Json to_json(const iris::TunedProblem& problem) {
                           {"why", candidate.why},
                           {"failed", candidate.failed}});
   }
-  return {{"extents", std::move(extents)},
+  return {{"extents", extents_of(problem.problem)},
           {"bytes", problem.bytes},
           {"known", problem.known},
           {"complete", problem.complete},
@@ -210,7 +217,7 @@ void print(const std::vector<ModelRow>& rows) {
 /// For a machine without such GPUs.
 ExitCode show_model(const TuneCommand& command, const Spec& spec) {
   if (command.target.empty()) throw UsageError("--model: name the target that it is about (--target)");
-  const Target& target = target_named(command.target);
+  const Target& target = measured_target(command.target);
   Json all = Json::array();
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
@@ -219,7 +226,8 @@ ExitCode show_model(const TuneCommand& command, const Spec& spec) {
         all.push_back({{"kernel", kernel.name},
                        {"world", world},
                        {"target", target.name},
-                       {"size", shown_size(row.problem)},
+                       {"extents", extents_of(row.problem)},
+                       {"bytes", bus_size(row.problem)},
                        {"variant", row.variant},
                        {"predicted_us", row.predicted_us},
                        {"candidates", row.candidates}});
@@ -240,6 +248,23 @@ ExitCode show_model(const TuneCommand& command, const Spec& spec) {
   return ok;
 }
 
+/// Better known before the measurement than in its midst: that there are too few GPUs, or no place for the table.
+void check_before_measuring(const Spec& spec, const Target& target, const std::filesystem::path& table) {
+  const int devices = devices_of(survey_machine(), target);
+  for (const KernelSpec& kernel : spec.kernels) {
+    const int most = *std::ranges::max_element(kernel.worlds);
+    if (most <= devices) continue;
+    throw std::runtime_error(kernel.name + " has a world of " + std::to_string(most) + ", and there are " +
+                             std::to_string(devices) + " GPUs of target " + std::string(target.name) +
+                             ", of which each rank needs one; tune fewer ranks (--world)");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(table).parent_path();
+  std::filesystem::create_directories(folder);
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw std::runtime_error("cannot write into " + folder.string() + "; name a table elsewhere (--table)");
+  }
+}
+
 ExitCode tune(const TuneCommand& command) {
   check_compiler(command.compiler);
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
@@ -255,7 +280,13 @@ ExitCode tune(const TuneCommand& command) {
                             .known = iris::read_tuning(file)};
   if (command.again) options.known = {};
   const Target& target = measured_target(command.target);
-  options.found = [&](const TuningEntry& entry) { iris::add_tuning(file, entry); };
+  check_before_measuring(spec, target, file);
+  bool written = false;
+  options.found = [&](const TuningEntry& entry) {
+    iris::add_tuning(file, entry);
+    options.known.set(entry);
+    written = true;
+  };
   Progress progress;
   Json all = Json::array();
   bool right = true;
@@ -273,12 +304,12 @@ ExitCode tune(const TuneCommand& command) {
       progress.clear();
       for (const iris::TunedProblem& problem : report.problems) right = right && problem.best >= 0;
       all.push_back(to_json(report, world));
-      if (!command.json) print(report, world, iris::is_for_tables(kernel));
+      if (!command.json) print(report, world, is_left_to_plan(kernel));
     }
   }
   if (command.json) {
     print_json(all);
-  } else if (std::ranges::any_of(spec.kernels, iris::is_for_tables)) {
+  } else if (written) {
     std::cout << "  written to " << file.string() << '\n';
   }
   return right ? ok : failed;

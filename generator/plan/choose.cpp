@@ -48,12 +48,19 @@ class Tuned {
   };
   /// `sized` is the problem with all extents known.
   Choice at(const Problem& sized) {
+    if (!is_left_to_plan(spec_)) return {};
     for (const TuningTable& table : options_.tuning) {
       const TuningEntry* entry = table.find(sized, target_, options_.device);
       if (!entry) continue;
       if (const Candidate& candidate = planned(*entry); !candidate.refusal) return {&candidate, entry};
     }
     return {};
+  }
+
+  /// Whether a table has anything of such problems, whatever their size.
+  bool has_any() const {
+    const auto has = [&](const TuningTable& table) { return table.has_kind(problem_, target_, options_.device); };
+    return is_left_to_plan(spec_) && std::ranges::any_of(options_.tuning, has);
   }
 
  private:
@@ -73,8 +80,8 @@ class Tuned {
     const auto& variants = pattern_of(problem_).variants;
     const auto variant = std::ranges::find(variants, std::string_view(entry.variant), &Variant::name);
     KernelSpec spec = spec_;
-    spec.config = entry.config;
-    for (const auto& [key, setting] : spec_.config) spec.config[key] = setting;  // the user's own win
+    spec.tune = {};  // of which the table's config is a part
+    for (const auto& [key, setting] : entry.config) spec.config[key] = {.value = setting.value, .measured = true};
     try {
       if (variant == variants.end()) spec.variant = entry.variant;
       check(spec);  // a table comes from elsewhere: it may say no more than a description could
@@ -128,11 +135,13 @@ void choose_automatically(const KernelSpec& spec, const std::vector<Candidate>& 
   if (const Tuned::Choice choice = problem.is_static() ? tuned.at(problem) : Tuned::Choice{}; choice.candidate) {
     return chosen.take(*choice.candidate, "tuned: " + words_of(*choice.entry));
   }
+  if (!problem.is_static() && (count > 1 || tuned.has_any())) {
+    return choose_for_unknown_size(candidates, problem, target, tuned, chosen);
+  }
   if (count == 1) {
     const std::string reason = candidates.size() == 1 ? "the only one" : "the only one that can";
     return chosen.take(*std::ranges::find_if(candidates, can), reason);
   }
-  if (!problem.is_static()) return choose_for_unknown_size(candidates, problem, target, tuned, chosen);
   std::string reason = target.predicts ? "predicted:" : "as a GPU would, which is predicted to take:";
   for (const Candidate& candidate : candidates) {
     if (candidate.refusal) continue;

@@ -126,9 +126,14 @@ KernelPlan barrier_kernel(const Request& request) {
 
 std::int64_t decide(const Request& request, KernelPlan& kernel, const std::string& name, std::int64_t value,
                     std::string unit, std::string reason) {
-  const auto wanted = request.wanted(name);
-  add_number(kernel, name, wanted.value_or(value), std::move(unit), wanted ? "set in config" : std::move(reason));
-  return wanted.value_or(value);
+  const auto wanted = request.config.find(name);
+  if (wanted == request.config.end()) {
+    add_number(kernel, name, value, std::move(unit), std::move(reason));
+    return value;
+  }
+  const Setting& setting = wanted->second;
+  add_number(kernel, name, setting.value, std::move(unit), setting.measured ? "measured to be best" : "set in config");
+  return setting.value;
 }
 
 void add_number(KernelPlan& kernel, const std::string& name, std::int64_t value, std::string unit, std::string reason) {

@@ -40,29 +40,65 @@ double number_of(const Value& value) {
   return integer ? static_cast<double>(*integer) : *value.as<double>();
 }
 
-/// Reads the problem of an entry that the schema has found right.
-Problem read_problem(const Value& entry, Report& report) {
-  Problem problem;
-  problem.pattern = text_of(entry, "pattern");
+/// Reports a word that is none of those that may stand there.
+void check_word(const Value& word, const std::string& what, const std::vector<std::string_view>& known,
+                Report& report) {
+  const std::string& text = *word.as<std::string>();
+  if (std::ranges::find(known, text) != known.end()) return;
+  report.error(word.where, "unknown " + what + " '" + text + "'" + suggestion(text, known));
+}
+
+/// Types, as the language has them.
+void read_types(const Value& entry, Problem& problem, Report& report) {
   problem.dtype = iris::dtype_from(text_of(entry, "dtype")).value();
   problem.result = iris::result_of(problem.dtype);
+  problem.accumulate = iris::default_accumulate(problem.dtype);
+  const Value* wanted = entry.find("accumulate");
   const auto accumulate = iris::dtype_from(text_of(entry, "accumulate"));
-  problem.accumulate = accumulate.value_or(iris::default_accumulate(problem.dtype));
-  problem.shard = text_of(entry, "shard");
-  if (const Value* layout = entry.find("layout")) problem.layout_b = iris::layout_from(text_of(*layout, "b"));
-  problem.world = static_cast<int>(integer_of(*entry.find("world")));
-  const std::vector<std::string> names = pattern_names();
-  if (std::ranges::find(names, problem.pattern) == names.end()) {
-    report.error(entry.find("pattern")->where, "unknown pattern '" + problem.pattern + "'" +
-                                                   suggestion(problem.pattern, {names.begin(), names.end()}));
-    return problem;
+  if (!accumulate || *accumulate == problem.accumulate) return;
+  if (problem.accumulate != Dtype::f32 || *accumulate != Dtype::f64) {
+    report.error(wanted->where,
+                 text_of(entry, "dtype") + " does not accumulate in " + text_of(entry, "accumulate") + "; remove it");
   }
-  const Value& shape = *entry.find("shape");
-  for (const std::string& name : keys_of(problem.pattern).extents) {
+  problem.accumulate = *accumulate;
+}
+
+/// What goes with the pattern, and has a default there.
+void read_choices(const Value& entry, const PatternKeys& keys, Problem& problem, Report& report) {
+  const Value* shard = entry.find("shard");
+  if (!keys.shards.empty()) problem.shard = shard ? text_of(entry, "shard") : keys.shards.front();
+  if (shard) check_word(*shard, "shard of " + problem.pattern, {keys.shards.begin(), keys.shards.end()}, report);
+  const Value* layout = entry.find("layout");
+  if (keys.takes_layout) problem.layout_b = layout ? iris::layout_from(text_of(*layout, "b")) : iris::Layout::kn;
+  if (layout && !keys.takes_layout) report.error(layout->where, problem.pattern + " has no layout; remove it");
+}
+
+void read_shape(const Value& shape, const PatternKeys& keys, Problem& problem, Report& report) {
+  for (const std::string& name : keys.extents) {
     const Value* extent = shape.find(name);
     if (extent) problem.extents.push_back({name, {.value = integer_of(*extent)}});
     if (!extent) report.error(shape.where, "the shape of " + problem.pattern + " lacks '" + name + "'; add it");
   }
+  for (const Member& member : *shape.as<Object>()) {
+    if (problem.has_extent(member.key)) continue;
+    report.error(member.where, "the shape of " + problem.pattern + " has no '" + member.key + "'; remove it");
+  }
+}
+
+/// Reads the problem of an entry that the schema has found right.
+Problem read_problem(const Value& entry, Report& report) {
+  Problem problem;
+  problem.pattern = text_of(entry, "pattern");
+  problem.world = static_cast<int>(integer_of(*entry.find("world")));
+  read_types(entry, problem, report);
+  const std::vector<std::string> names = pattern_names();
+  check_word(*entry.find("pattern"), "pattern", {names.begin(), names.end()}, report);
+  if (std::ranges::find(names, problem.pattern) == names.end()) return problem;
+  const PatternKeys& keys = keys_of(problem.pattern);
+  read_choices(entry, keys, problem, report);
+  read_shape(*entry.find("shape"), keys, problem, report);
+  check_word(*entry.find("variant"), "variant of " + problem.pattern, {keys.variants.begin(), keys.variants.end()},
+             report);
   return problem;
 }
 
@@ -78,6 +114,9 @@ TuningEntry read_entry(const Value& entry, Report& report) {
                    .measured = static_cast<int>(integer_of(*entry.find("measured"))),
                    .complete = *entry.find("complete")->as<bool>(),
                    .kernels = text_of(entry, "kernels")};
+  std::vector<std::string_view> known;
+  for (const Target& target : targets()) known.push_back(target.name);
+  check_word(*entry.find("target"), "target", known, report);
   for (const Member& setting : *entry.find("config")->as<Object>()) {
     read.config[setting.key] = {static_cast<int>(integer_of(setting.value)), setting.value.where};
   }
@@ -142,6 +181,11 @@ std::optional<double> distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
+bool is_left_to_plan(const KernelSpec& kernel) {
+  return kernel.variant == "auto" &&
+         std::ranges::all_of(kernel.config, [](const auto& setting) { return setting.first == "timeout_ms"; });
+}
+
 const TuningEntry* TuningTable::find(const Problem& problem, const Target& target, std::string_view device) const {
   const Problem kind = kind_of(problem);
   const TuningEntry* nearest = nullptr;
@@ -155,6 +199,13 @@ const TuningEntry* TuningTable::find(const Problem& problem, const Target& targe
     least = *apart;
   }
   return nearest;
+}
+
+bool TuningTable::has_kind(const Problem& problem, const Target& target, std::string_view device) const {
+  const Problem kind = kind_of(problem);
+  return std::ranges::any_of(entries, [&](const TuningEntry& entry) {
+    return entry.target == target.name && (device.empty() || entry.device == device) && kind_of(entry.problem) == kind;
+  });
 }
 
 const TuningEntry* TuningTable::find_measured(const Problem& problem, std::string_view target,
@@ -179,10 +230,18 @@ void TuningTable::set(TuningEntry entry) {
 TuningTable parse_tuning(const std::string& file, const std::string& text) {
   Report report(file, text);
   TuningTable table;
-  if (auto root = parse_document(text, report)) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    report.error({1, 1}, "the tuning table is empty; remove the file, and `irisgen tune` writes it anew");
+  } else if (auto root = parse_document(text, report)) {
     tuning_schema().validate(*root, report);
     report.throw_if_any();
-    for (const Value& entry : *root->find("entries")->as<Array>()) table.set(read_entry(entry, report));
+    for (const Value& value : *root->find("entries")->as<Array>()) {
+      TuningEntry entry = read_entry(value, report);
+      if (table.find_measured(entry.problem, entry.target, entry.device)) {
+        report.error(value.where, "another entry is of this problem and device already; remove one of them");
+      }
+      table.set(std::move(entry));
+    }
   }
   report.throw_if_any();
   return table;

@@ -117,10 +117,27 @@ bool sets_any(const Settings& config, const Settings& settings) {
   return std::ranges::any_of(settings, [&](const auto& entry) { return config.contains(entry.first); });
 }
 
+/// Throws SpecError for a key of `tune:` that none of the variants uses.
+void check_space(const KernelSpec& kernel) {
+  Report report("kernel '" + kernel.name + "'", "");
+  for (const auto& [key, settings] : kernel.tune) {
+    const auto uses = [&](const Variant& variant) {
+      const bool wanted = kernel.variant == "auto" || kernel.variant == variant.name;
+      return wanted && std::ranges::find(variant.keys, std::string_view(key)) != variant.keys.end();
+    };
+    if (std::ranges::any_of(pattern_of(kernel.problem).variants, uses)) continue;
+    const std::string who = kernel.variant == "auto" ? "no variant of it uses it" : kernel.variant + " does not use it";
+    report.error(settings.front().where,
+                 "'" + key + "' is nothing to tune in " + kernel.problem.pattern + ": " + who + "; remove it");
+  }
+  report.throw_if_any();
+}
+
 }  // namespace
 
 std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target) {
-  const Plan untuned = make_plan(kernel, world, target);  // throws where none can
+  check_space(kernel);
+  static_cast<void>(make_plan(kernel, world, target));  // throws where none can
   std::vector<TuningCandidate> owns;
   for (const Variant& variant : pattern_of(kernel.problem).variants) {
     if (kernel.variant == "auto" ? !variant.deterministic : kernel.variant != variant.name) continue;
@@ -157,6 +174,22 @@ Problem verification_problem(const Problem& problem) {
     elements *= std::max<std::int64_t>(1, extent.value);
   }
   return small;
+}
+
+Plan verification_plan(const KernelSpec& kernel, int world, const Target& target, const TuningCandidate& candidate) {
+  KernelSpec small = kernel;
+  small.problem = verification_problem(candidate.plan.problem);
+  const auto& variants = pattern_of(small.problem).variants;
+  const auto variant = std::ranges::find(variants, std::string_view(candidate.variant), &Variant::name);
+  Settings pinned = candidate.config;
+  for (const std::string_view key : variant->keys) {
+    const auto number = chosen_number(candidate.plan, key);
+    if (number && !kernel.config.contains(key)) pinned[std::string(key)] = {.value = static_cast<int>(*number)};
+  }
+  for (const Settings& config : {pinned, candidate.config}) {
+    if (auto planned = plan(small, world, target, candidate.variant, config)) return planned->plan;
+  }
+  return candidate.plan;
 }
 
 }  // namespace irisgen

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "generator/manifest/atomic_file.hpp"
 #include "irisgen/spec.hpp"
@@ -31,7 +33,12 @@ fs::path user_tuning_file() {
 }
 
 irisgen::TuningTable read_tuning(const fs::path& file) {
-  if (!fs::exists(file)) return {};
+  std::error_code error;
+  if (!fs::exists(file, error) && (!error || error == std::errc::no_such_file_or_directory)) return {};
+  if (error) {
+    throw std::runtime_error("cannot reach the tuning table " + file.string() + ": " + error.message() +
+                             "; name another in IRISGEN_TUNING");
+  }
   return irisgen::parse_tuning(file.string(), irisgen::read_text(file.string()));
 }
 
@@ -39,6 +46,9 @@ void add_tuning(const fs::path& file, const irisgen::TuningEntry& entry) {
   if (file.has_parent_path()) fs::create_directories(file.parent_path());
   const FileLock lock(file.string() + ".lock", patience);
   irisgen::TuningTable table = read_tuning(file);
+  const auto* known = table.find_measured(entry.problem, entry.target, entry.device);
+  const bool same = known != nullptr && known->driver == entry.driver && known->kernels == entry.kernels;
+  if (same && known->complete && !entry.complete) return;
   table.set(entry);
   write_whole_file(file, irisgen::to_json(table));
 }
@@ -46,7 +56,8 @@ void add_tuning(const fs::path& file, const irisgen::TuningEntry& entry) {
 std::vector<irisgen::TuningTable> tuning_of_user() {
   const fs::path file = user_tuning_file();
   std::vector<irisgen::TuningTable> tables;
-  if (!file.empty()) tables.push_back(read_tuning(file));
+  std::error_code unreachable;  // a home that belongs to somebody else, say: nobody has put a table there for us
+  if (!file.empty() && fs::exists(file, unreachable)) tables.push_back(read_tuning(file));
   tables.push_back(irisgen::shipped_tuning());
   return tables;
 }

@@ -152,12 +152,13 @@ class Search {
 
   void choose() {
     for (const std::size_t index : last_) {
+      if (tried(index).failed) continue;
       const double time_us = tried(index).time_us;
       if (problem_.best < 0 || time_us < tried(static_cast<std::size_t>(problem_.best)).time_us) {
         problem_.best = static_cast<int>(index);
       }
     }
-    if (problem_.best < 0 || tried(0).time_us == 0) return;
+    if (problem_.best < 0 || tried(0).time_us == 0 || tried(0).failed) return;
     if (tried(static_cast<std::size_t>(problem_.best)).time_us > gain * tried(0).time_us) problem_.best = 0;
   }
 

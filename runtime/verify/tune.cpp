@@ -62,11 +62,8 @@ class GpuBench : public CandidateBench {
     Built built;
     try {
       built.measured = build_measured(candidate.plan, options_.compiler);
-      KernelSpec kernel = kernel_;
-      kernel.problem = irisgen::verification_problem(candidate.plan.problem);
-      kernel.variant = candidate.variant;
-      for (const auto& [key, setting] : candidate.config) kernel.config[key] = setting;
-      built.verified = build_operation(irisgen::make_plan(kernel, world_, target_), options_.compiler);
+      built.verified =
+          build_operation(irisgen::verification_plan(kernel_, world_, target_, candidate), options_.compiler);
     } catch (const std::exception& error) {
       built.why = error.what();
     }
@@ -191,11 +188,6 @@ int TunedProblem::count_measured() const {
   return static_cast<int>(std::ranges::count_if(candidates, [](const auto& each) { return each.time_us > 0; }));
 }
 
-bool is_for_tables(const KernelSpec& kernel) {
-  return kernel.variant == "auto" &&
-         std::ranges::all_of(kernel.config, [](const auto& setting) { return setting.first == "timeout_ms"; });
-}
-
 TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Target& target,
                           const TuneOptions& options) {
   if (target.platform == irisgen::Platform::host)
@@ -211,7 +203,8 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
     const Problem& problem = candidates.front().plan.problem;
-    const auto* known = is_for_tables(kernel) ? find_known(options.known, problem, target, report) : nullptr;
+    const bool asks = irisgen::is_left_to_plan(kernel) && kernel.tune.empty();
+    const auto* known = asks ? find_known(options.known, problem, target, report) : nullptr;
     if (known != nullptr) {
       report.problems.push_back(problem_of_entry(*known));
       continue;
@@ -227,7 +220,8 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     GpuBench bench(kernels[i], world, target, options);
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
-    if (tuned.best >= 0 && options.found && is_for_tables(kernel)) options.found(entry_of(tuned, target, report));
+    if (tuned.best >= 0 && options.found && irisgen::is_left_to_plan(kernel))
+      options.found(entry_of(tuned, target, report));
     report.problems.push_back(std::move(tuned));
   }
   return report;

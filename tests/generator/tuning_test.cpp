@@ -8,7 +8,6 @@
 
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
-#include "irisgen/tuning_space.hpp"
 #include "tests/generator/samples.hpp"
 
 namespace irisgen {
@@ -61,16 +60,37 @@ TEST(Tuning, ComesBeforeTheModel) {
   EXPECT_EQ(plan.choices.at(0).reason, "tuned: measured 5.5 µs at m = 1, n = 4096 on NVIDIA H200, CUDA 13.0");
 }
 
-TEST(Tuning, ComesAfterTheDescription) {
-  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}),
-                              "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}, "
-                              "config: {threads: 128}}");
-  EXPECT_EQ(number(plan, "threads"), 128);
-  EXPECT_EQ(plan_with(entry_for("two_shot"),
-                      "{name: a, pattern: all_reduce, variant: one_shot, dtype: f32, world: 8, "
-                      "shape: {n: 4096}}")
-                .variant,
-            "one_shot");
+TEST(Tuning, IsNotAskedWhereTheDescriptionSetsSomethingItself) {
+  const TuningEntry entry = entry_for("two_shot", {{"threads", {.value = 256}}});
+  const auto variant = [&](const std::string& more) {
+    return plan_with(entry, "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}, " + more + "}")
+        .variant;
+  };
+  EXPECT_EQ(variant("config: {timeout_ms: 7}"), "two_shot");
+  EXPECT_EQ(variant("tune: {threads: [64, 128]}"), "two_shot") << "what was tuned by that very line";
+  EXPECT_EQ(variant("config: {threads: 128}"), "low_latency") << "two_shot of 128 threads was not measured";
+  EXPECT_EQ(variant("variant: one_shot"), "one_shot");
+}
+
+TEST(Tuning, SaysOfEachNumberThatItWasMeasured) {
+  const Plan plan = plan_with(entry_for("two_shot", {{"threads", {.value = 256}}}));
+  const auto& constants = plan.kernels.at(0).constants;
+  EXPECT_EQ(std::ranges::find(constants, "threads", &Constant::name)->reason, "measured to be best");
+}
+
+TEST(Tuning, IsAskedWhereOneVariantAloneCanAndSizesAreNotKnown) {
+  TuningEntry entry = entry_for("tiled", {{"tile_n", {.value = 128}}});
+  entry.problem =
+      plan_of("{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: 4096, n: 2048, k: 8192}}", "sm_90a")
+          .problem;
+  const auto reason = [&](const std::string& m) {
+    return plan_with(entry,
+                     "{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: " + m + ", n: 2048, k: 8192}}")
+        .choices.at(0)
+        .reason;
+  };
+  EXPECT_TRUE(reason("4096").starts_with("tuned: ")) << reason("4096");
+  EXPECT_TRUE(reason("dynamic").starts_with("tuned for extents of 4096: ")) << reason("dynamic");
 }
 
 TEST(Tuning, IsOfItsOwnKindOfProblemAndTargetOnly) {
@@ -183,6 +203,18 @@ TEST(Tuning, SharesAKernelWithTheModelWhereBothTakeTheSame) {
   EXPECT_EQ(plan_with(entry_for("low_latency", {{"threads", {.value = 128}}}), kernel).kernels.size(), untuned + 1);
 }
 
+TEST(Tuning, IsAboutKernelsThatLeaveAllToThePlan) {
+  KernelSpec kernel;
+  EXPECT_TRUE(is_left_to_plan(kernel));
+  kernel.config["timeout_ms"] = {.value = 5};
+  EXPECT_TRUE(is_left_to_plan(kernel));
+  kernel.config["blocks"] = {.value = 5};
+  EXPECT_FALSE(is_left_to_plan(kernel));
+  kernel.config = {};
+  kernel.variant = "ring";
+  EXPECT_FALSE(is_left_to_plan(kernel));
+}
+
 // --- the file
 
 TEST(TuningFile, IsReadAsItWasWritten) {
@@ -271,8 +303,19 @@ TEST(TuningFile, WrongOnesAreErrorsWithTheirPlaces) {
   EXPECT_NE(with("irisgen_tuning\": 1", "irisgen_tuning\": 2").find("irisgen_tuning must be 1"), std::string::npos);
   EXPECT_NE(with("\"config\":{}", "\"config\":{\"colour\":1}").find("unknown key 'colour'"), std::string::npos);
   EXPECT_NE(with("\"driver\"", "\"diver\"").find("'diver'"), std::string::npos);
+  EXPECT_NE(with("\"n\":4096", "\"n\":4096,\"k\":3").find("the shape of all_reduce has no 'k'"), std::string::npos);
+  EXPECT_NE(with("\"world\"", "\"shard\":\"m\",\"world\"").find("unknown shard of all_reduce 'm'"), std::string::npos);
+  EXPECT_NE(with("\"world\"", "\"layout\":{\"b\":\"nk\"},\"world\"").find("all_reduce has no layout"),
+            std::string::npos);
+  EXPECT_NE(with("\"world\"", "\"accumulate\":\"i32\",\"world\"").find("f32 does not accumulate in i32"),
+            std::string::npos);
+  EXPECT_NE(with("sm_90a", "sm_99a").find("unknown target 'sm_99a'; did you mean 'sm_90a'?"), std::string::npos);
+  EXPECT_NE(with("two_shot", "two_shoot").find("did you mean 'two_shot'?"), std::string::npos);
+  const std::string entry = good.substr(good.find("\n{") + 1, good.find("}\n]") - good.find("\n{"));
+  EXPECT_NE(with(entry, entry + ",\n" + entry).find("t.json:3:1: error: another entry is of this problem"),
+            std::string::npos);
   EXPECT_NE(refusal_of("[]"), "");
-  EXPECT_NE(refusal_of(""), "");
+  EXPECT_NE(refusal_of(" \n").find("t.json:1:1: error: the tuning table is empty"), std::string::npos);
   EXPECT_NE(refusal_of(good.substr(0, good.size() / 2)), "");
 }
 
@@ -297,107 +340,6 @@ TEST(TuningFile, ShippedOnesAreRightAndCanBePlanned) {
     EXPECT_TRUE(plan.choices.at(0).reason.starts_with("tuned: ")) << plan.choices.at(0).reason;
     EXPECT_LE(entry.time_us, entry.untuned_us);
     EXPECT_TRUE(entry.complete);
-  }
-}
-
-// --- what is worth measuring
-
-std::vector<TuningCandidate> candidates_of(const std::string& kernel, const std::string& target = "sm_90a") {
-  const Spec spec = spec_of({kernel});
-  return tuning_candidates(spec.kernels.at(0), spec.kernels.at(0).worlds.at(0), *find_target(target));
-}
-
-std::set<std::string> variants_of(const std::vector<TuningCandidate>& candidates) {
-  std::set<std::string> names;
-  for (const TuningCandidate& candidate : candidates) names.insert(candidate.variant);
-  return names;
-}
-
-TEST(TuningSpace, HasThePlansOwnChoiceOfEveryVariantFirst) {
-  for (const std::string& kernel : kernels_of_every_template()) {
-    if (kernel.find("dynamic") != std::string::npos) continue;
-    std::set<std::string> seen;
-    for (const TuningCandidate& candidate : candidates_of(kernel, "gfx942")) {
-      EXPECT_EQ(seen.insert(candidate.variant).second, candidate.config.empty()) << kernel;
-      EXPECT_EQ(candidate.plan.variant, candidate.variant);
-    }
-    EXPECT_FALSE(seen.empty());
-  }
-}
-
-TEST(TuningSpace, HasWhatAutoTakesBeforeAllElse) {
-  const auto candidates = candidates_of(small_sum);
-  EXPECT_EQ(candidates.front().variant, plan_of(small_sum, "sm_90a").variant);
-  EXPECT_GE(variants_of(candidates).size(), 4u);
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    EXPECT_TRUE(candidates[i].config.empty() || candidates[i].variant == candidates[i - 1].variant) << i;
-  }
-}
-
-TEST(TuningSpace, VariesTheGridAroundThePlansOwn) {
-  const auto candidates = candidates_of(
-      "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "
-      "shape: {n: 16777216}}");
-  EXPECT_EQ(variants_of(candidates), (std::set<std::string>{"two_shot"}));
-  std::set<std::pair<std::int64_t, std::int64_t>> grids;
-  for (const TuningCandidate& candidate : candidates) {
-    EXPECT_TRUE(
-        grids.insert({candidate.plan.kernels[0].number("blocks"), candidate.plan.kernels[0].number("threads")}).second);
-  }
-  const auto own = *grids.begin();
-  EXPECT_GT(grids.size(), 6u);
-  EXPECT_TRUE(std::ranges::any_of(grids, [&](const auto& grid) { return grid.first != own.first; }));
-  EXPECT_TRUE(std::ranges::any_of(grids, [&](const auto& grid) { return grid.second != own.second; }));
-}
-
-TEST(TuningSpace, IsWhatTheDescriptionAsksFor) {
-  const auto candidates = candidates_of(
-      "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "
-      "shape: {n: 16777216}, tune: {blocks: [3, 5], threads: [64, 128]}}");
-  std::set<std::pair<std::int64_t, std::int64_t>> grids;
-  for (const TuningCandidate& candidate : candidates) {
-    if (candidate.config.empty()) continue;
-    grids.insert({candidate.plan.kernels[0].number("blocks"), candidate.plan.kernels[0].number("threads")});
-  }
-  EXPECT_EQ(grids, (std::set<std::pair<std::int64_t, std::int64_t>>{{3, 64}, {3, 128}, {5, 64}, {5, 128}}));
-}
-
-TEST(TuningSpace, LeavesWhatTheDescriptionSets) {
-  for (const TuningCandidate& candidate :
-       candidates_of("{name: a, pattern: all_reduce, dtype: bf16, world: 4, shape: {n: 16777216}, "
-                     "config: {threads: 128}}")) {
-    EXPECT_EQ(candidate.plan.kernels[0].number("threads"), 128);
-  }
-}
-
-TEST(TuningSpace, IsRefusedWhereNoVariantCan) {
-  EXPECT_THROW(candidates_of("{name: a, pattern: all_reduce, variant: reduce_scatter_all_gather, dtype: f32, world: 4, "
-                             "shape: {n: 7}}"),
-               SpecError);
-}
-
-TEST(VerificationProblem, IsSmallAndDividedAlike) {
-  const auto verified = [](const std::string& kernel) {
-    return verification_problem(plan_of(kernel, "sm_90a").problem);
-  };
-  const Problem sum = verified("{name: a, pattern: all_reduce, dtype: bf16, world: 4, shape: {m: 3, n: 536870917}}");
-  EXPECT_EQ(sum.extent("m").value, 3);
-  EXPECT_LT(sum.extent("n").value, 100'000);
-  EXPECT_EQ(sum.extent("n").value % 128, 536870917 % 128);
-  const Problem product =
-      verified("{name: a, pattern: matmul_reduce_scatter, dtype: bf16, world: 4, shape: {m: 8192, n: 7170, k: 4100}}");
-  for (const auto& [name, extent] : product.extents) EXPECT_LT(extent.value, 400) << name;
-  EXPECT_EQ(product.extent("m").value % 128, 0);
-  EXPECT_EQ(product.extent("n").value % 128, 7170 % 128);
-  EXPECT_EQ(product.extent("k").value % 64, 4100 % 64);
-}
-
-TEST(VerificationProblem, OfASmallProblemIsItself) {
-  for (const std::string& kernel : kernels_of_every_template()) {
-    const Problem problem = plan_of(kernel, "sm_90a").problem;
-    if (problem.is_static() && iris::size_of(problem) < 1000) {
-      EXPECT_EQ(verification_problem(problem), problem) << kernel;
-    }
   }
 }
 

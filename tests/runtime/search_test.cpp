@@ -34,9 +34,10 @@ std::string name_of(const TuningCandidate& candidate) {
 /// Says of each candidate what was planted, and notes who was asked.
 class PlantedBench : public CandidateBench {
  public:
-  std::map<std::string, double> times;          ///< 10 where nothing is planted
-  std::map<std::string, std::string> verdicts;  ///< right where nothing is planted
-  std::map<std::string, std::string> failures;  ///< of timing
+  std::map<std::string, double> times;               ///< 10 where nothing is planted
+  std::map<std::string, std::string> verdicts;       ///< right where nothing is planted
+  std::map<std::string, std::string> failures;       ///< of timing
+  std::map<std::string, std::string> late_failures;  ///< of timing again
   std::vector<std::string> verified;
   std::map<std::string, std::vector<int>> timed;  ///< batches of each time
 
@@ -56,6 +57,8 @@ class PlantedBench : public CandidateBench {
       timed[name].push_back(batches);
       if (failures.contains(name)) {
         timings.push_back({.why = failures[name]});
+      } else if (timed[name].size() > 1 && late_failures.contains(name)) {
+        timings.push_back({.why = late_failures[name]});
       } else {
         timings.push_back({.time_us = times.contains(name) ? times[name] : 10});
       }
@@ -127,6 +130,17 @@ TEST(Search, NeverTakesWhatCannotBeTimed) {
   EXPECT_EQ(tried(problem, "slow").why, "out of memory");
   EXPECT_TRUE(tried(problem, "slow").failed);
   EXPECT_TRUE(best_of(problem).starts_with("fast"));
+}
+
+TEST(Search, NeverTakesWhatFailsInTheLastRound) {
+  for (const char* failing : {"fast5", "slow"}) {
+    PlantedBench bench;
+    bench.times = {{"fast5", 4}, {"fast4", 6}};
+    bench.late_failures = {{failing, "out of memory"}};
+    const TunedProblem problem = searched(bench, {.batches = 9});
+    EXPECT_EQ(best_of(problem), std::string(failing) == "fast5" ? "fast4" : "fast5");
+    EXPECT_TRUE(tried(problem, failing).failed);
+  }
 }
 
 TEST(Search, FindsNoneWhereAllAreWrong) {

@@ -73,6 +73,25 @@ TEST_F(TuningFile, IsMadeWithItsFolderAndGrows) {
   EXPECT_EQ(left, std::vector<std::string>{"tuning.json"}) << "no lock and nothing unfinished";
 }
 
+TEST_F(TuningFile, KeepsWhatWasSearchedToTheEnd) {
+  irisgen::TuningEntry half = entry_of(100, "two_shot");
+  half.complete = false;
+  add_tuning(file(), entry_of(100));
+  add_tuning(file(), half);
+  EXPECT_EQ(read_tuning(file()).entries.at(0).variant, "ring");
+  half.driver = "a newer one";
+  add_tuning(file(), half);
+  EXPECT_EQ(read_tuning(file()).entries.at(0).variant, "two_shot");
+}
+
+TEST_F(TuningFile, OutOfReachIsAnErrorOfWhoNamesItOnly) {
+  std::filesystem::create_directories(file().parent_path());
+  const std::string far = file().string() + std::string(300, 'x');  // no name may be so long
+  const test::Variable own("IRISGEN_TUNING", far.c_str());
+  EXPECT_EQ(tuning_of_user().size(), 1U) << "that which is shipped";
+  EXPECT_THROW(read_tuning(far), std::runtime_error);
+}
+
 TEST_F(TuningFile, LosesNothingWhereManyAddToIt) {
   {
     std::vector<std::jthread> writers;
@@ -97,23 +116,10 @@ TEST_F(TuningFile, ThatIsWrongIsAnErrorAndStaysAsItIs) {
 
 TEST_F(TuningFile, OfTheUserComesBeforeThatWhichIsShipped) {
   const test::Variable own("IRISGEN_TUNING", file().c_str());
-  EXPECT_EQ(tuning_of_user().size(), 2U);
-  EXPECT_TRUE(tuning_of_user()[0].entries.empty());
+  EXPECT_EQ(tuning_of_user().size(), 1U);
   add_tuning(file(), entry_of(100));
   EXPECT_EQ(tuning_of_user()[0].entries.size(), 1U);
   EXPECT_EQ(tuning_of_user()[1].entries.size(), irisgen::shipped_tuning().entries.size());
-}
-
-TEST(Tune, IsForTablesWhereThePlanChooses) {
-  irisgen::KernelSpec kernel;
-  EXPECT_TRUE(is_for_tables(kernel));
-  kernel.config["timeout_ms"] = {.value = 5};
-  EXPECT_TRUE(is_for_tables(kernel));
-  kernel.config["blocks"] = {.value = 5};
-  EXPECT_FALSE(is_for_tables(kernel));
-  kernel.config = {};
-  kernel.variant = "ring";
-  EXPECT_FALSE(is_for_tables(kernel));
 }
 
 TEST(Tune, RefusesTheCpu) {

@@ -21,6 +21,7 @@ using iris::Problem;
 struct Setting {
   int value = 0;
   Position where = {};
+  bool measured = false;  ///< by a tuning table, rather than set by the description
 };
 
 /// `config:` of a kernel by key: what is absent the Plan chooses. The schema says which keys there are, what they mean

@@ -25,6 +25,10 @@ struct TuningEntry {
   std::string kernels = {};  ///< digest of the sources that were measured: kernels_digest()
 };
 
+/// Whether a kernel leaves its variant and config (but the bound of waits) to the Plan. Tables are about such kernels
+/// alone: what is best under a condition says nothing about what is best without it, nor the other way round.
+bool is_left_to_plan(const KernelSpec& kernel);
+
 /// What `auto` asks before its own model.
 struct TuningTable {
   std::vector<TuningEntry> entries;
@@ -34,6 +38,9 @@ struct TuningTable {
   /// are the same. `device`: the one that it was measured on, or any of the target if that is empty. nullptr if there
   /// is none.
   const TuningEntry* find(const Problem& problem, const Target& target, std::string_view device) const;
+
+  /// Whether there is an entry of a problem of that kind, which may be dynamic.
+  bool has_kind(const Problem& problem, const Target& target, std::string_view device) const;
 
   /// The entry of that very problem on that device; nullptr if there is none.
   const TuningEntry* find_measured(const Problem& problem, std::string_view target, std::string_view device) const;

@@ -20,8 +20,12 @@ struct TuningCandidate {
 /// candidates are the same kernels. Throws SpecError where no variant can.
 std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target);
 
-/// Of a large problem a small one that is divided into tiles, packs and shards alike, so that what computes it with the
-/// same variant and config can be verified in moments. A small problem is its own.
+/// Of a large problem a small one that is divided into tiles, packs and shards alike, so that what computes it can be
+/// verified in moments. A small problem is its own.
 Problem verification_problem(const Problem& problem);
+
+/// The candidate's variant for the verification_problem, with its numbers of blocks, threads, packs and tiles as far as
+/// a problem of that size can have them; the candidate's own plan if none can be made.
+Plan verification_plan(const KernelSpec& kernel, int world, const Target& target, const TuningCandidate& candidate);
 
 }  // namespace irisgen

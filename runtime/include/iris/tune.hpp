@@ -49,17 +49,16 @@ struct TuneOptions {
   int batches = 9;                                            ///< of which the last few candidates' medians are taken
   std::uint64_t seed = 0;                                     ///< of the data
   std::string compiler = {};                                  ///< as for build_operation
-  irisgen::TuningTable known = {};  ///< what it has measured on this device, driver and irisgen is not measured again
+  /// What it has measured on this device, driver and irisgen is not measured again; but what a kernel's `tune:` asks
+  /// for is.
+  irisgen::TuningTable known = {};
 
   /// Called from the calling thread: which problem of how many, and what is being done with so many candidates.
   std::function<void(int problem, int problems, std::string_view doing, int candidates)> progress = {};
   /// Called as soon as a problem is done, so that nothing is lost: what a table may keep. Not of a kernel that sets its
-  /// variant or config itself: what is best under that condition is nothing for `auto` (is_for_tables).
+  /// variant or config itself: what is best under that condition is nothing for `auto` (irisgen::is_left_to_plan).
   std::function<void(const irisgen::TuningEntry& entry)> found = {};
 };
-
-/// Whether what is found for the kernel is what `auto` would want to know: it leaves variant and config to the Plan.
-bool is_for_tables(const irisgen::KernelSpec& kernel);
 
 /// Measures on this machine's GPUs, one for each rank, how a kernel runs best. Of each problem: the Plan's own choice
 /// of every variant that the model does not think hopeless, then of those variants that are near the fastest of these

@@ -16,11 +16,12 @@ std::filesystem::path user_tuning_file();
 irisgen::TuningTable read_tuning(const std::filesystem::path& file);
 
 /// Brings an entry into the table of a file, which is read anew and appears whole or not at all: several processes may
-/// add to it. Its folder is made if need be. Throws as read_tuning does, and a sentence if it cannot be written.
+/// add to it. A search that ran out of time leaves the result of one that did not. Its folder is made if need be.
+/// Throws as read_tuning does, and a sentence if it cannot be written.
 void add_tuning(const std::filesystem::path& file, const irisgen::TuningEntry& entry);
 
-/// The user's table, then that which comes with irisgen: PlanOptions::tuning of those who do not say otherwise. Throws
-/// as read_tuning does.
+/// The user's table, if it is there and within reach, then that which comes with irisgen: PlanOptions::tuning of those
+/// who do not say otherwise. Throws as read_tuning does.
 std::vector<irisgen::TuningTable> tuning_of_user();
 
 }  // namespace iris
