@@ -126,9 +126,9 @@ void check_space(const KernelSpec& kernel) {
       return wanted && std::ranges::find(variant.keys, std::string_view(key)) != variant.keys.end();
     };
     if (std::ranges::any_of(pattern_of(kernel.problem).variants, uses)) continue;
-    const std::string who = kernel.variant == "auto" ? "no variant of it uses it" : kernel.variant + " does not use it";
-    report.error(settings.front().where,
-                 "'" + key + "' is nothing to tune in " + kernel.problem.pattern + ": " + who + "; remove it");
+    std::string problem = "'" + key + "' is nothing to tune in " + kernel.problem.pattern + ": ";
+    problem += kernel.variant == "auto" ? "no variant of it uses it" : kernel.variant + " does not use it";
+    report.error(settings.front().where, problem + "; remove it");
   }
   report.throw_if_any();
 }
