@@ -136,14 +136,15 @@ void check_space(const KernelSpec& kernel) {
 }  // namespace
 
 std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target) {
+  const auto predicted_us = [](const TuningCandidate& own) { return own.plan.prediction.time_us; };
   check_space(kernel);
   static_cast<void>(make_plan(kernel, world, target));  // throws where none can
   std::vector<TuningCandidate> owns;
   for (const Variant& variant : pattern_of(kernel.problem).variants) {
     if (kernel.variant == "auto" ? !variant.deterministic : kernel.variant != variant.name) continue;
-    if (auto own = plan(kernel, world, target, variant.name, {})) owns.push_back(*std::move(own));
+    auto own = plan(kernel, world, target, variant.name, {});
+    if (own) owns.insert(std::ranges::upper_bound(owns, predicted_us(*own), {}, predicted_us), *std::move(own));
   }
-  std::ranges::stable_sort(owns, {}, [](const TuningCandidate& own) { return own.plan.prediction.time_us; });
   std::vector<TuningCandidate> all;
   for (TuningCandidate& own : owns) {
     const auto& variants = pattern_of(kernel.problem).variants;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 namespace iris {
 namespace {
@@ -141,7 +142,7 @@ class Search {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (tried(i).time_us > 0) measured.push_back(i);
     }
-    std::ranges::stable_sort(measured, {}, [this](std::size_t index) { return tried(index).time_us; });
+    std::ranges::sort(measured, {}, [this](std::size_t index) { return std::pair(tried(index).time_us, index); });
     std::vector<std::size_t> few(measured.begin(),
                                  measured.begin() + static_cast<std::ptrdiff_t>(std::min(finalists, measured.size())));
     const bool has_untuned = std::ranges::find(few, std::size_t{0}) != few.end();
