@@ -143,7 +143,9 @@ std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int wor
   for (const Variant& variant : pattern_of(kernel.problem).variants) {
     if (kernel.variant == "auto" ? !variant.deterministic : kernel.variant != variant.name) continue;
     auto own = plan(kernel, world, target, variant.name, {});
-    if (own) owns.insert(std::ranges::upper_bound(owns, predicted_us(*own), {}, predicted_us), *std::move(own));
+    if (!own) continue;
+    const auto after = std::ranges::upper_bound(owns, predicted_us(*own), {}, predicted_us);
+    owns.insert(after, *std::move(own));
   }
   std::vector<TuningCandidate> all;
   for (TuningCandidate& own : owns) {
