@@ -86,9 +86,7 @@ void check_chart(const BenchCommand& command, const Spec& spec) {
 Json to_json(const Target& target, const iris::BenchReport& report) {
   Json points = Json::array();
   for (const iris::BenchPoint& point : report.points) {
-    Json extents = Json::object();
-    for (const auto& [name, value] : point.extents) extents[name] = value;
-    points.push_back({{"extents", std::move(extents)},
+    points.push_back({{"extents", extents_json(point.extents)},
                       {"bytes", point.bytes},
                       {"variant", point.variant},
                       {"grids", point.grids},
@@ -117,13 +115,6 @@ Json to_json(const Target& target, const iris::BenchReport& report) {
           {"points", std::move(points)}};
 }
 
-/// "4096x1024x1024"
-std::string shape_of(const iris::Extents& extents) {
-  std::vector<std::string> lengths;
-  for (const auto& [name, value] : extents) lengths.push_back(std::to_string(value));
-  return join(lengths, "x");
-}
-
 void print_table(const iris::BenchReport& report) {
   std::cout << heading(report.kernel) << ": " << report.pattern << " of " << to_string(report.dtype) << ", "
             << report.world << " ranks on " << report.device << '\n';
@@ -139,14 +130,13 @@ void print_table(const iris::BenchReport& report) {
   if (!report.library.empty()) titles.insert(titles.end(), {report.library + " us", "in windows", "its best / ours"});
   Table table(titles);
   for (const iris::BenchPoint& point : report.points) {
-    std::vector<std::string> row = {
-        point.bytes > 0 ? human_bytes(static_cast<double>(point.bytes)) : shape_of(point.extents),
-        point.variant,
-        point.grids,
-        number(point.time_us),
-        number(point.fastest_us),
-        number(point.slowest_us),
-        number(point.predicted_us)};
+    std::vector<std::string> row = {shown_size(point.bytes, point.extents),
+                                    point.variant,
+                                    point.grids,
+                                    number(point.time_us),
+                                    number(point.fastest_us),
+                                    number(point.slowest_us),
+                                    number(point.predicted_us)};
     row.push_back(number(multiplies ? point.tflops : point.bus_gbs));
     if (fused) {
       row.insert(row.end(), {number(point.product_us), number(point.links_us), number(100 * point.of_limit()) + " %"});

@@ -7,6 +7,7 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
+#include "generator/cli/terminal.hpp"
 #include "iris/bench.hpp"
 
 namespace irisgen::cli {
@@ -39,6 +40,19 @@ std::vector<std::int64_t> sizes_of(const std::string& text) {
   } catch (const std::invalid_argument& error) {
     throw UsageError(std::string("--sizes: ") + error.what());
   }
+}
+
+std::string shown_size(std::int64_t bytes, const Extents& extents) {
+  if (bytes > 0) return human_bytes(static_cast<double>(bytes));
+  std::vector<std::string> lengths;
+  for (const auto& [name, length] : extents) lengths.push_back(std::to_string(length));
+  return join(lengths, "x");
+}
+
+nlohmann::ordered_json extents_json(const Extents& extents) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, length] : extents) json[name] = length;
+  return json;
 }
 
 std::string number(double value) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 
 /// What the subcommands that measure on GPUs share.
@@ -18,6 +20,11 @@ std::string device_of(const Target& target);
 
 /// `--sizes`. Throws UsageError.
 std::vector<std::int64_t> sizes_of(const std::string& text);
+
+/// "1 MiB", or "4096x1024x1024" of what has no size in bytes.
+std::string shown_size(std::int64_t bytes, const Extents& extents);
+/// By name.
+nlohmann::ordered_json extents_json(const Extents& extents);
 
 /// Four digits.
 std::string number(double value);

@@ -95,26 +95,14 @@ std::string words_of(const Settings& config) {
   return words.empty() ? "the Plan's" : join(words);
 }
 
-/// "1 MiB", or "4096x1024x1024".
 std::string shown_size(const Problem& problem) {
-  const std::int64_t bytes = bus_size(problem);
-  if (bytes > 0) return human_bytes(static_cast<double>(bytes));
-  std::vector<std::string> lengths;
-  lengths.reserve(problem.extents.size());
-  for (const auto& [name, extent] : problem.extents) lengths.push_back(std::to_string(extent.value));
-  return join(lengths, "x");
+  return cli::shown_size(bus_size(problem), problem.static_extents());
 }
 
 Json to_json(const Settings& config) {
   Json json = Json::object();
   for (const auto& [key, setting] : config) json[key] = setting.value;
   return json;
-}
-
-Json extents_of(const Problem& problem) {
-  Json extents = Json::object();
-  for (const auto& [name, extent] : problem.extents) extents[name] = extent.value;
-  return extents;
 }
 
 Json to_json(const iris::TunedProblem& problem) {
@@ -127,7 +115,7 @@ Json to_json(const iris::TunedProblem& problem) {
                           {"why", candidate.why},
                           {"failed", candidate.failed}});
   }
-  return {{"extents", extents_of(problem.problem)},
+  return {{"extents", extents_json(problem.problem.static_extents())},
           {"bytes", problem.bytes},
           {"known", problem.known},
           {"complete", problem.complete},
@@ -226,7 +214,7 @@ ExitCode show_model(const TuneCommand& command, const Spec& spec) {
         all.push_back({{"kernel", kernel.name},
                        {"world", world},
                        {"target", target.name},
-                       {"extents", extents_of(row.problem)},
+                       {"extents", extents_json(row.problem.static_extents())},
                        {"bytes", bus_size(row.problem)},
                        {"variant", row.variant},
                        {"predicted_us", row.predicted_us},
