@@ -80,6 +80,12 @@ const std::vector<TargetArguments>& target_arguments() {
   return all;
 }
 
+std::vector<std::string> syntax_arguments() {
+  std::vector<std::string> arguments = host_arguments().frontend;
+  std::ranges::replace(arguments, "-emit-obj", "-fsyntax-only");
+  return arguments;
+}
+
 const TargetArguments* find_target_arguments(std::string_view name) {
   const auto& all = target_arguments();
   const auto found = std::ranges::find(all, name, &TargetArguments::name);

@@ -17,6 +17,9 @@ struct TargetArguments {
 /// The targets that this library compiles for: the CPU that it runs on, as `host`, and AMD's.
 const std::vector<TargetArguments>& target_arguments();
 
+/// Of `clang -cc1`, without input, to read a source for the CPU and make nothing of it.
+std::vector<std::string> syntax_arguments();
+
 /// nullptr if there is none of that name.
 const TargetArguments* find_target_arguments(std::string_view name);
 

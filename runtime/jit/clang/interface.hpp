@@ -7,7 +7,7 @@
 namespace iris::clang_library {
 
 /// Changes whenever a struct below does.
-inline constexpr int interface_version = 2;
+inline constexpr int interface_version = 3;
 inline constexpr const char* entry_name = "irisgen_clang_interface";
 
 /// Text is UTF-8 and zero-terminated; all of it must outlive the call.
@@ -22,7 +22,7 @@ struct Request {
 struct Outcome {
   bool ok;
   const char* message;         ///< the errors, where not ok
-  const unsigned char* bytes;  ///< an ELF shared object, where ok
+  const unsigned char* bytes;  ///< where ok: of `compile` an ELF shared object, of `answer` JSON
   std::size_t size;
   int registers;  ///< -1: not known, here and below; see iris::Resources
   int scalar_registers;
@@ -37,6 +37,10 @@ struct Interface {
   const char* const* targets;           ///< ends with nullptr
   const char* (*options)(const char*);  ///< of a target, as one line; nullptr for an unknown one
   Outcome* (*compile)(const Request*);  ///< thread-safe; nullptr only when memory is exhausted
+  /// A question about a source, JSON in and out: its `task` is a row of questions.cpp, where the rest of it is said.
+  /// What is wrong with the source is part of the answer; not ok: the library itself has failed. Thread-safe; nullptr
+  /// only when memory is exhausted.
+  Outcome* (*answer)(const char* question);
   void (*release)(Outcome*);
 };
 

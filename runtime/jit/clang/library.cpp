@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <llvm-c/Core.h>
 
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -16,6 +16,7 @@
 #include "runtime/jit/clang/interface.hpp"
 #include "runtime/jit/clang/link.hpp"
 #include "runtime/jit/clang/metadata.hpp"
+#include "runtime/jit/clang/questions.hpp"
 
 namespace iris::clang_library {
 namespace {
@@ -59,14 +60,26 @@ void build_or_explain(const Request& request, const TargetArguments& target, Own
   }
 }
 
-Outcome* compile(const Request* request) try {
+void answer_or_explain(const char* question, OwnedOutcome& outcome) {
+  try {
+    outcome.image = answer_question(question);
+    outcome.ok = true;
+  } catch (const std::exception& error) {
+    fail(outcome, error.what());
+  }
+}
+
+/// What `work` leaves in an outcome, contained; a crash is said of the file `name`, if there is one.
+Outcome* contained(const char* name, const std::function<void(OwnedOutcome&)>& work) try {
+  const std::string prefix = name == nullptr ? "" : std::string(name) + ": error: ";
   auto outcome = std::make_unique<OwnedOutcome>();
   outcome->registers = outcome->scalar_registers = outcome->shared_bytes = outcome->spill_bytes = -1;
-  const TargetArguments* target = find_target_arguments(request->target);
-  if (target == nullptr) {
-    fail(*outcome, std::string(request->name) + ": error: clang has no target '" + request->target + "' here");
-  } else if (const auto crash = run_contained([&] { build_or_explain(*request, *target, *outcome); })) {
-    fail(*outcome, std::string(request->name) + ": error: the compiler crashed: " + *crash);
+  try {
+    if (const auto crash = run_contained([&] { work(*outcome); })) {
+      fail(*outcome, prefix + "the compiler crashed: " + *crash);
+    }
+  } catch (const std::runtime_error& error) {  // no thread could be started
+    fail(*outcome, prefix + error.what());
   }
   outcome->message = outcome->text.c_str();
   outcome->bytes = reinterpret_cast<const unsigned char*>(outcome->image.data());
@@ -74,11 +87,20 @@ Outcome* compile(const Request* request) try {
   return outcome.release();
 } catch (const std::bad_alloc&) {
   return nullptr;
-} catch (const std::runtime_error& error) {  // no thread could be started
-  auto outcome = std::make_unique<OwnedOutcome>();
-  fail(*outcome, std::string(request->name) + ": error: " + error.what());
-  outcome->message = outcome->text.c_str();
-  return outcome.release();
+}
+
+Outcome* compile(const Request* request) {
+  return contained(request->name, [&](OwnedOutcome& outcome) {
+    const TargetArguments* target = find_target_arguments(request->target);
+    if (target == nullptr) {
+      return fail(outcome, std::string(request->name) + ": error: clang has no target '" + request->target + "' here");
+    }
+    build_or_explain(*request, *target, outcome);
+  });
+}
+
+Outcome* answer(const char* question) {
+  return contained(nullptr, [&](OwnedOutcome& outcome) { answer_or_explain(question, outcome); });
 }
 
 void release(Outcome* outcome) {
@@ -141,6 +163,6 @@ extern "C" __attribute__((visibility("default"))) const iris::clang_library::Int
   using namespace iris::clang_library;
   static const std::string version = version_number();
   static const Interface interface = {interface_version, version.c_str(), files(), targets(),
-                                      options,           compile,         release};
+                                      options,           compile,         answer,  release};
   return &interface;
 }

@@ -1,4 +1,4 @@
-#include "runtime/jit/clang/interface.hpp"
+#include "runtime/jit/compilers/clang.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,76 +6,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "runtime/jit/compilers/containment.hpp"
 #include "runtime/jit/compilers/table.hpp"
-#include "runtime/system/dynamic_library.hpp"
 
 namespace iris {
 namespace {
 
-using clang_library::Interface;
 using clang_library::Outcome;
 
 std::optional<int> known(int value) {
   return value < 0 ? std::nullopt : std::optional(value);
 }
 
-class Clang : public Compiler {
- public:
-  explicit Clang(DynamicLibrary library) : library_(std::move(library)) {
-    clang_library::Entry entry = nullptr;
-    library_.bind(entry, clang_library::entry_name);
-    interface_ = entry();
-    if (interface_->version != clang_library::interface_version) {
-      throw std::runtime_error(library_.name() + " belongs to another version of irisgen");
-    }
-  }
-
-  std::string_view name() const override { return "clang"; }
-  std::string version() const override { return interface_->compiler_version; }
-
-  std::vector<std::string> files() const override {
-    std::vector<std::string> paths = {library_.path()};
-    for (const char* const* file = interface_->files; *file != nullptr; ++file) paths.emplace_back(*file);
-    return paths;
-  }
-
-  std::vector<std::string> targets() const override {
-    std::vector<std::string> names;
-    for (const char* const* target = interface_->targets; *target != nullptr; ++target) {
-      if (irisgen::find_target(*target) != nullptr) names.emplace_back(*target);
-    }
-    return names;
-  }
-
-  std::string options(const irisgen::Target& target) const override {
-    const char* line = interface_->options(std::string(target.name).c_str());
-    return line == nullptr ? "" : line;
-  }
-
-  CodeObject compile(const CompileRequest& request) const override {
-    const std::string target(request.target->name);
-    const clang_library::Request passed = {request.name.c_str(), request.source.c_str(), request.symbol.c_str(),
-                                           target.c_str()};
-    const SignalHandlers handlers;
-    const std::unique_ptr<Outcome, void (*)(Outcome*)> outcome(interface_->compile(&passed), interface_->release);
-    if (outcome == nullptr) throw CompileError(request.name + ": error: out of memory");
-    if (!outcome->ok) throw CompileError(outcome->message);
-    CodeObject code;
-    code.target = target;
-    code.compiler = "clang " + version();
-    const auto* first = reinterpret_cast<const std::byte*>(outcome->bytes);
-    code.bytes.assign(first, first + outcome->size);
-    code.resources = {known(outcome->registers), known(outcome->scalar_registers), known(outcome->shared_bytes),
-                      known(outcome->spill_bytes)};
-    return code;
-  }
-
- private:
-  DynamicLibrary library_;
-  const Interface* interface_ = nullptr;
-};
+/// Of a call of the library, nullptr where memory is exhausted.
+using OwnedOutcome = std::unique_ptr<Outcome, void (*)(Outcome*)>;
 
 /// Whether no stranger can have put the file there: it and its folder are root's or this user's, and not everybody may
 /// write to them. A group may: people who install with a group of their own have umask 002.
@@ -104,6 +50,62 @@ std::vector<std::string> candidates() {
 }
 
 }  // namespace
+
+Clang::Clang(DynamicLibrary library) : library_(std::move(library)) {
+  clang_library::Entry entry = nullptr;
+  library_.bind(entry, clang_library::entry_name);
+  interface_ = entry();
+  if (interface_->version != clang_library::interface_version) {
+    throw std::runtime_error(library_.name() + " belongs to another version of irisgen");
+  }
+}
+
+std::vector<std::string> Clang::files() const {
+  std::vector<std::string> paths = {library_.path()};
+  for (const char* const* file = interface_->files; *file != nullptr; ++file) paths.emplace_back(*file);
+  return paths;
+}
+
+std::vector<std::string> Clang::targets() const {
+  std::vector<std::string> names;
+  for (const char* const* target = interface_->targets; *target != nullptr; ++target) {
+    if (irisgen::find_target(*target) != nullptr) names.emplace_back(*target);
+  }
+  return names;
+}
+
+std::string Clang::options(const irisgen::Target& target) const {
+  const char* line = interface_->options(std::string(target.name).c_str());
+  return line == nullptr ? "" : line;
+}
+
+CodeObject Clang::compile(const CompileRequest& request) const {
+  const std::string target(request.target->name);
+  const clang_library::Request passed = {request.name.c_str(), request.source.c_str(), request.symbol.c_str(),
+                                         target.c_str()};
+  const SignalHandlers handlers;
+  const OwnedOutcome outcome(interface_->compile(&passed), interface_->release);
+  if (outcome == nullptr) throw CompileError(request.name + ": error: out of memory");
+  if (!outcome->ok) throw CompileError(outcome->message);
+  CodeObject code;
+  code.target = target;
+  code.compiler = "clang " + version();
+  const auto* first = reinterpret_cast<const std::byte*>(outcome->bytes);
+  code.bytes.assign(first, first + outcome->size);
+  code.resources = {known(outcome->registers), known(outcome->scalar_registers), known(outcome->shared_bytes),
+                    known(outcome->spill_bytes)};
+  return code;
+}
+
+nlohmann::json Clang::answer(const nlohmann::json& question) const {
+  using nlohmann::json;
+  const SignalHandlers handlers;
+  const OwnedOutcome outcome(interface_->answer(question.dump(-1, ' ', false, json::error_handler_t::replace).c_str()),
+                             interface_->release);
+  if (outcome == nullptr) throw std::runtime_error("out of memory");
+  if (!outcome->ok) throw std::runtime_error(outcome->message);
+  return json::parse(outcome->bytes, outcome->bytes + outcome->size);
+}
 
 FoundCompiler find_clang() {
   try {

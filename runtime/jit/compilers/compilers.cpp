@@ -81,9 +81,7 @@ const Compiler& find_named(const Compilers& compilers, const irisgen::Target& ta
                              std::string(target.name) + "; its targets are: " + list_of_targets(*compiler));
   }
   for (const MissingCompiler& missing : compilers.missing) {
-    if (missing.name == name) {
-      throw std::runtime_error(missing.name + " is not on this machine: " + missing.reason + "; " + missing.remedy);
-    }
+    if (missing.name == name) throw std::runtime_error(sentence(missing));
   }
   throw std::runtime_error("there is no compiler '" + std::string(name) + "'" +
                            irisgen::suggestion(name, compiler_names()));
@@ -99,6 +97,15 @@ const std::vector<std::string_view>& compiler_names() {
     return all;
   }();
   return names;
+}
+
+const FoundCompiler& found_compiler(std::string_view name) {
+  const Row& row = *std::ranges::find_if(rows, [&](const Row& row) { return row.name == name; });
+  return row.found(row.name);
+}
+
+std::string sentence(const MissingCompiler& missing) {
+  return missing.name + " is not on this machine: " + missing.reason + "; " + missing.remedy;
 }
 
 const Compilers& Compilers::instance() {
