@@ -11,6 +11,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "iris/source_reader.hpp"
 #include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
@@ -45,13 +46,14 @@ struct Outcome {
 Outcome check_spec(const std::string& path, const std::vector<const Target*>& targets, bool all_targets) {
   const std::string text = read_text(path);
   Outcome outcome{.report = Report(display_name(path), text)};
-  const Spec spec = parse_spec(display_name(path), text, {}, outcome.report);
+  Spec spec = parse_spec(display_name(path), text, {}, outcome.report);
+  iris::attach_source_reader(spec);
   for (const KernelSpec& kernel : spec.kernels) outcome.kernels += kernel.worlds.size();
   plan_all(spec, targets, {}, outcome.refusals);
   for (const Refusal& refusal : outcome.refusals) {
     const bool wrong = refusal.everywhere || !all_targets;
     if (wrong) {
-      outcome.report.error(refusal.diagnostic.where, refusal.message());
+      outcome.report.error(refusal.diagnostic.where, refusal.message(), refusal.diagnostic.detail);
     } else {
       outcome.report.note(refusal.diagnostic.where, refusal.message());
     }

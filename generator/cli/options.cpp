@@ -10,6 +10,7 @@
 
 #include "generator/cli/program.hpp"
 #include "iris/compiler.hpp"
+#include "iris/source_reader.hpp"
 #include "iris/tuning.hpp"
 
 namespace irisgen::cli {
@@ -76,7 +77,9 @@ Spec load_spec(const std::string& path, int world) {
   Overrides overrides;
   if (world != 0) overrides.world = world;
   try {
-    return read_spec(path, overrides);
+    Spec spec = read_spec(path, overrides);
+    iris::attach_source_reader(spec);
+    return spec;
   } catch (const SpecError&) {
     throw;
   } catch (const std::runtime_error& error) {

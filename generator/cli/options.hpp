@@ -22,8 +22,9 @@ const Target& target_named(const std::string& name);
 /// Each name's target, without repetition; every target if there are no names.
 std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 
-/// read_spec, except that a file that cannot be read is a UsageError: the command line named it. `world` (0: none)
-/// takes the place of what the specification says of every kernel's world; all rules hold for it.
+/// read_spec, with what reads kernels of the user's own, except that a file that cannot be read is a UsageError: the
+/// command line named it. `world` (0: none) takes the place of what the specification says of every kernel's world; all
+/// rules hold for it.
 Spec load_spec(const std::string& path, int world = 0);
 
 /// For CLI11's check(): refuses what is no number of 64 bits; its conversion wraps -1 to 2^64 - 1 and cuts larger ones.

@@ -22,20 +22,22 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::string_view rank_marker = "{rank}";
 
-std::vector<std::string_view> names_of(const Plan& plan, iris::Access access) {
-  std::vector<std::string_view> names;
-  for (const iris::Argument& argument : plan.arguments) {
-    if (argument.access == access) names.push_back(argument.name);
-  }
-  return names;
+/// The inputs are what is read or updated, the outputs what is written or updated.
+enum class Side { input, output };
+
+bool is_on(Side side, const iris::Argument& argument) {
+  return argument.access != (side == Side::input ? iris::Access::write : iris::Access::read);
 }
 
-const iris::Argument& argument_named(const Plan& plan, const std::string& name, iris::Access access) {
+const iris::Argument& argument_named(const Plan& plan, const std::string& name, Side side) {
+  std::vector<std::string_view> names;
   for (const iris::Argument& argument : plan.arguments) {
-    if (argument.name == name && argument.access == access) return argument;
+    if (!is_on(side, argument)) continue;
+    if (argument.name == name) return argument;
+    names.push_back(argument.name);
   }
-  throw UsageError(plan.name + " has no " + (access == iris::Access::read ? "input" : "output") + " named '" + name +
-                   "'" + suggestion(name, names_of(plan, access)));
+  throw UsageError(plan.name + " has no " + (side == Side::input ? "input" : "output") + " named '" + name + "'" +
+                   suggestion(name, names));
 }
 
 /// Learns the unknown extents of an argument from a file's shape, where it divides.
@@ -44,8 +46,9 @@ void learn(const iris::Argument& argument, Shape shape, iris::Extents& extents) 
   if (shape.size() != argument.shape.size()) return;
   for (std::size_t index = 0; index < shape.size(); ++index) {
     const iris::Dimension& dimension = argument.shape[index];
-    const std::int64_t scaled = shape[index] * dimension.divisor;
-    if (!extents.find(dimension.extent) && scaled % dimension.factor == 0) {
+    if (dimension.extent.empty() || extents.find(dimension.extent)) continue;
+    const std::int64_t scaled = (shape[index] - dimension.offset) * dimension.divisor;
+    if (scaled % dimension.factor == 0) {
       extents.set(dimension.extent, scaled / dimension.factor);
     }
   }
@@ -141,7 +144,7 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
   take_given_extents(plan, extents, found);
   std::map<std::string, std::vector<iris::NpyArray>> files;
   for (const auto& [name, pattern] : patterns) {
-    const iris::Argument& argument = argument_named(plan, name, iris::Access::read);
+    const iris::Argument& argument = argument_named(plan, name, Side::input);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       files[name].push_back(iris::read_npy(path_of_rank(pattern, rank), argument.dtype));
       learn(argument, files[name].back().shape, found);
@@ -152,7 +155,7 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
   Inputs inputs;
   inputs.extents = found;
   for (auto& [name, arrays] : files) {
-    const iris::Argument& argument = argument_named(plan, name, iris::Access::read);
+    const iris::Argument& argument = argument_named(plan, name, Side::input);
     const Shape expected = iris::shape_of(argument.shape, found);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::NpyArray& array = arrays[static_cast<std::size_t>(rank)];
@@ -169,7 +172,7 @@ void check_output_patterns(const Plan& plan, const Assignments& patterns, const 
     for (int rank = 0; rank < plan.problem.world; ++rank) input_files.emplace_back(path_of_rank(pattern, rank));
   }
   for (const auto& [name, pattern] : patterns) {
-    argument_named(plan, name, iris::Access::write);
+    argument_named(plan, name, Side::output);
     require_file_per_rank(plan, name, pattern);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       const std::string file = path_of_rank(pattern, rank);
@@ -185,7 +188,7 @@ Shape shown_shape(const Shape& shape) {
 
 void write_outputs(const Plan& plan, const Assignments& patterns, const iris::RunReport& report) {
   for (const auto& [name, pattern] : patterns) {
-    const iris::Argument& argument = argument_named(plan, name, iris::Access::write);
+    const iris::Argument& argument = argument_named(plan, name, Side::output);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::write_npy(path_of_rank(pattern, rank),
                       {argument.dtype, shown_shape(report.shape), report.outputs.at(static_cast<std::size_t>(rank))});

@@ -50,16 +50,16 @@ std::string lay_out_signature(std::string_view head, std::string_view parameters
   return text.append(tail);
 }
 
-std::string wrap_comment(std::string_view text) {
-  constexpr std::size_t room = max_line - std::string_view("// ").size();
+std::string wrap_comment(std::string_view text, std::string_view prefix) {
+  const std::size_t room = max_line - prefix.size();
   std::string result;
   while (text.size() > room) {
     std::size_t end = text.rfind(' ', room);
     if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
-    result.append("// ").append(text.substr(0, end)).append("\n");
+    result.append(prefix).append(text.substr(0, end)).append("\n");
     text.remove_prefix(std::min(text.size(), end + 1));
   }
-  if (!text.empty()) result.append("// ").append(text).append("\n");
+  if (!text.empty()) result.append(prefix).append(text).append("\n");
   return result;
 }
 

@@ -17,7 +17,7 @@ std::string lay_out_signature(std::string_view head, std::string_view parameters
 /// are longer or shorter than a template's samples move them.
 std::string align_trailing_comments(std::string_view text);
 
-/// `text` as lines of `// ` comments, broken at blanks; the last one ends in a newline.
-std::string wrap_comment(std::string_view text);
+/// `text` as lines of comments, broken at blanks; the last one ends in a newline.
+std::string wrap_comment(std::string_view text, std::string_view prefix = "// ");
 
 }  // namespace irisgen

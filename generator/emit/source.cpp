@@ -41,6 +41,13 @@ struct TemplateText {
   std::string_view body;
 };
 
+/// What a user's kernel includes of device/.
+std::string includes_of(const KernelSource& source) {
+  std::string text;
+  for (const std::string& header : source.device_includes) text += "#include <" + header + ">\n";
+  return text;
+}
+
 TemplateText split_template(const std::string& path) {
   std::string_view text = required_resource("templates/" + path);
   TemplateText parts;
@@ -131,16 +138,6 @@ class Inliner {
   std::string result_;
 };
 
-std::string config_struct(const KernelPlan& kernel) {
-  std::string text = "struct Config {\n";
-  for (const Constant& constant : kernel.constants) {
-    const bool is_number = std::holds_alternative<std::int64_t>(constant.value);
-    text += (is_number ? "  static constexpr i32 " : "  using ") + constant.name + " = " + constant.text() + ";";
-    text += (constant.unit.empty() ? "" : "  // " + constant.unit) + "\n";
-  }
-  return align_trailing_comments(text + "};\n");
-}
-
 std::string_view launch_bound(Platform platform) {
   switch (platform) {
     case Platform::amd:
@@ -172,6 +169,25 @@ std::string map_values(const KernelPlan& kernel) {
   return "{" + join(values) + "}";
 }
 
+std::string value_of(const std::string& name, const iris::Extent& extent) {
+  return extent.dynamic ? name : "/*" + name + "=*/" + std::to_string(extent.value);
+}
+
+std::string callee_of(const KernelPlan& kernel) {
+  if (!kernel.source) return "kernel";
+  return "source::" + kernel.source->entry + (kernel.source->takes_config ? "<Config>" : "");
+}
+
+/// What a user's kernel takes, in its own order.
+std::vector<std::string> user_values(const KernelPlan& kernel) {
+  std::vector<std::string> values = {"context"};
+  for (const SourceParameter& parameter : kernel.source->parameters) {
+    const std::string& name = parameter.name;
+    values.push_back(parameter.is_buffer ? name : value_of(name, kernel.problem.extent(name)));
+  }
+  return values;
+}
+
 /// The entry: what a launch passes, handed on with the static extents.
 std::string entry(const KernelPlan& kernel, Platform platform) {
   std::vector<std::string> parameters = {"Context context"};
@@ -184,14 +200,15 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
   if (kernel.main_loop()) values.push_back(map_values(kernel));
   for (const auto& [name, extent] : kernel.problem.extents) {
     if (extent.dynamic) parameters.push_back("i64 " + name);
-    values.push_back(extent.dynamic ? name : "/*" + name + "=*/" + std::to_string(extent.value));
+    values.push_back(value_of(name, extent));
   }
+  if (kernel.source) values = user_values(kernel);
   for (const iris::MatrixMap& map : kernel.maps) {
     parameters.push_back("const __grid_constant__ TensorMap " + map.buffer + "_map");
   }
   return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
          ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +
-         lay_out_signature("  kernel(", join(values), ");") + "\n}\n";
+         lay_out_signature("  " + callee_of(kernel) + "(", join(values), ");") + "\n}\n";
 }
 
 std::string host_entry(const KernelPlan& kernel) {
@@ -205,20 +222,39 @@ std::string banner(const Plan& plan, const KernelPlan& kernel) {
          plan.spec_hash + "\n\n";
 }
 
+std::size_t lines_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+/// What stands below the includes, in a file that has so many lines before. The compilers' messages name the user's
+/// file for what comes from there, and this one for the rest.
+std::string below_includes(const KernelPlan& kernel, Platform platform, std::size_t lines_before) {
+  std::string text = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n" +
+                     align_trailing_comments(config_struct(kernel)) + "\n";
+  if (kernel.source) {
+    text += "namespace source {\n" + kernel.source->text + "\n";
+    for (const std::string& macro : kernel.source->macros) text += "#undef " + macro + "\n";
+    text += "#line " + std::to_string(lines_before + lines_of(text) + 2) + " \"" + kernel.stem + ".hip\"\n";
+    text += "}  // namespace source\n";
+  } else {
+    text += split_template(kernel.template_path).body;
+  }
+  text += "\n" + entry(kernel, platform);
+  if (platform == Platform::host) text += host_entry(kernel);
+  return text + "\n}  // namespace irisgen_kernels::" + kernel.symbol + "\n";
+}
+
 Source emit_source(const Plan& plan, const KernelPlan& kernel) {
   const Platform platform = plan.target->platform;
-  const TemplateText parts = split_template(kernel.template_path);
+  const std::string includes =
+      kernel.source ? includes_of(*kernel.source) : split_template(kernel.template_path).includes;
   const std::string top = banner(plan, kernel);
-  std::string body = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n" +
-                     config_struct(kernel) + "\n" + std::string(parts.body) + "\n" + entry(kernel, platform);
-  if (platform == Platform::host) body += host_entry(kernel);
-  body += "\n}  // namespace irisgen_kernels::" + kernel.symbol + "\n";
-
   Inliner inliner(platform, kernel.main_loop());
-  inliner.add(parts.includes);
+  inliner.add(includes);
+  const auto file = [&](const std::string& head) { return head + below_includes(kernel, platform, lines_of(head)); };
   Source source{.name = kernel.stem + ".hip",
-                .text = top + parts.includes + "\n" + body,
-                .self_contained = top + inliner.take() + "// --- the kernel\n\n" + body,
+                .text = file(top + includes + "\n"),
+                .self_contained = file(top + inliner.take() + "// --- the kernel\n\n"),
                 .hash = {}};
   source.hash = iris::sha256_hex(source.self_contained);
   return source;

@@ -78,6 +78,17 @@ Quote quote(std::string_view line, int column) {
   return quote;
 }
 
+/// Below what it belongs to.
+std::string render_detail(std::string_view detail) {
+  std::string text;
+  while (!detail.empty()) {
+    const std::size_t end = detail.find('\n');
+    text += "\n" + printable(detail.substr(0, end), max_message);
+    detail.remove_prefix(end == std::string_view::npos ? detail.size() : end + 1);
+  }
+  return text;
+}
+
 std::string render_one(const std::string& file, const Diagnostic& diagnostic, Lines& lines, const Style& style) {
   const auto [line, column] = diagnostic.where;
   std::string text(style.bold);
@@ -87,13 +98,13 @@ std::string render_one(const std::string& file, const Diagnostic& diagnostic, Li
   text.append(": ").append(style.plain).append(error ? style.red : style.bold).append(error ? "error:" : "note:");
   text.append(style.plain).append(" ");
   text += printable(diagnostic.message, max_message);
-  if (line <= 0 || !lines.any()) return text;
+  if (line <= 0 || !lines.any()) return text + render_detail(diagnostic.detail);
 
   const Quote shown = quote(lines.at(line), column);
   std::string number = std::to_string(line);
   number.insert(0, 5 - std::min<std::size_t>(5, number.size()), ' ');
   text += "\n" + number + " | " + shown.line + "\n" + std::string(number.size(), ' ') + " | " + shown.indent;
-  return text.append(style.green).append("^").append(style.plain);
+  return text.append(style.green).append("^").append(style.plain) + render_detail(diagnostic.detail);
 }
 
 char lower(char c) {

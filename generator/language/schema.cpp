@@ -206,6 +206,8 @@ class Checker {
         check(*property, member.value, {member.key, name.context});
       } else if (node.closed && !report_.full()) {
         if (const auto meant = unknown_key(node, member, name)) misspelt.insert(*meant);
+      } else if (node.others) {
+        check_other(node, member);
       }
     }
     for (const std::string& key : node.required) check_required(node, key, value, name, misspelt);
@@ -215,13 +217,26 @@ class Checker {
     check_condition(node, value, name);
   }
 
-  void check_required(const SchemaNode& node, const std::string& key, const Value& value, const Name& name,
+  // A member whose name is the user's own.
+  void check_other(const SchemaNode& node, Member& member) {
+    if (node.other_names) {
+      Value key = {member.key, member.where};
+      check(*node.other_names, key, {"a name", {}});
+      if (key.invalid()) member.value.content = Invalid{};
+    }
+    check(*node.others, member.value, {member.key, {}});
+  }
+
+  void check_required(const SchemaNode& node, const std::string& keys, const Value& value, const Name& name,
                       const std::set<std::string_view>& misspelt) {
+    const std::string key = keys.substr(0, keys.find('|'));
     if (value.find(key) || misspelt.contains(key)) return;
+    if (key != keys && value.find(keys.substr(key.size() + 1))) return;
     std::string message = "missing key '" + key + "' of ";
     message.append(label_of(node, name));
     if (!name.context.empty()) message.append(" for ").append(name.context);
     message.append("; add ").append(key).append(": ").append(expected(*node.property(key)));
+    if (key != keys) message.append(", or ").append(keys.substr(key.size() + 1)).append(": for a kernel of your own");
     report_.error(value.where, std::move(message));
   }
 
@@ -237,8 +252,8 @@ class Checker {
   void check_condition(const SchemaNode& node, Value& value, const Name& name) {
     if (!node.condition) return;
     const Value* choice = value.find(node.condition->key);
-    if (!choice || as_literal(*choice) != node.condition->value) return;
-    const std::string context = to_string(node.condition->value);
+    if (!choice || (node.condition->value && as_literal(*choice) != node.condition->value)) return;
+    const std::string context = node.condition->value ? to_string(*node.condition->value) : node.condition->then->title;
     check(*node.condition->then, value, {name.label, context});
   }
 

@@ -87,6 +87,9 @@ class Compiler {
   }
 
   SchemaCondition condition(const Json& json, const Json& then) {
+    if (json.size() == 1 && json.contains("required") && json.at("required").size() == 1) {
+      return {json.at("required").front(), std::nullopt, node(then)};
+    }
     const auto& properties = json.at("properties");
     if (json.size() != 2 || properties.size() != 1) refuse("an 'if' other than one required key with one constant");
     const auto key = properties.items().begin().key();
@@ -120,7 +123,12 @@ class Compiler {
           {"uniqueItems", [](auto& node, auto& json) { node.unique_items = json; }},
           {"required", [](auto& node, auto& json) { node.required = json; }},
           {"requiredWithDefaults", [](auto& node, auto& json) { node.required_with_defaults = json; }},
-          {"additionalProperties", [](auto& node, auto& json) { node.closed = is_false(json); }},
+          {"additionalProperties",
+           [this](auto& node, auto& json) {
+             node.closed = json == false;
+             if (!node.closed) node.others = this->node(json);
+           }},
+          {"propertyNames", [this](auto& node, auto& json) { node.other_names = this->node(json); }},
           {"items", [this](auto& node, auto& json) { node.items = this->node(json); }},
           {"properties",
            [this](auto& node, auto& json) {
@@ -145,11 +153,6 @@ class Compiler {
     const auto* row = std::ranges::find(types, std::string_view(name), &decltype(types)::value_type::first);
     if (row == types.end()) refuse("unknown type '" + name + "'");
     return row->second;
-  }
-
-  static bool is_false(const Json& json) {
-    if (json != false) refuse("additionalProperties other than false");
-    return true;
   }
 
   const Json& document_;

@@ -20,10 +20,10 @@ using Literal = std::variant<std::int64_t, std::string>;
 
 struct SchemaNode;
 
-/// `if` an object has this constant under this key, `then` another schema holds for it as well.
+/// `if` an object has this key, with this constant where one is named, `then` another schema holds for it as well.
 struct SchemaCondition {
   std::string key;
-  Literal value;
+  std::optional<Literal> value;
   const SchemaNode* then = nullptr;
 };
 
@@ -37,13 +37,16 @@ struct SchemaNode {
   std::optional<std::regex> pattern;
   std::string description;
   bool unique_items = false;
-  bool closed = false;  ///< additionalProperties: false
-  bool never = false;   ///< the schema `false`: nothing may stand here
+  bool closed = false;                      ///< additionalProperties: false
+  const SchemaNode* others = nullptr;       ///< additionalProperties: a schema
+  const SchemaNode* other_names = nullptr;  ///< propertyNames
+  bool never = false;                       ///< the schema `false`: nothing may stand here
   const SchemaNode* items = nullptr;
   std::vector<std::pair<std::string, const SchemaNode*>> properties;  ///< in the order of the document
   std::vector<std::string> required;
-  std::vector<std::string> required_with_defaults;  ///< required once what is shared has been filled in
-  std::vector<const SchemaNode*> any_of, all_of;    ///< $ref stands in all_of
+  /// Required once what is shared has been filled in; `a|b`: one of both.
+  std::vector<std::string> required_with_defaults;
+  std::vector<const SchemaNode*> any_of, all_of;  ///< $ref stands in all_of
   std::optional<SchemaCondition> condition;
 
   /// Its own or of what it refers to; nullptr if there is none of that name.

@@ -13,6 +13,7 @@
 #include "generator/language/spec_rules.hpp"
 #include "generator/language/spec_schema.hpp"
 #include "generator/language/unicode.hpp"
+#include "generator/manifest/manifest_json.hpp"
 
 namespace irisgen {
 namespace {
@@ -20,6 +21,29 @@ namespace {
 nlohmann::json to_json(const iris::Extent& extent) {
   if (extent.dynamic) return "dynamic";
   return extent.value;
+}
+
+void add_user_kernel(const UserKernel& user, nlohmann::json& json) {
+  json.erase("pattern");
+  json.erase("variant");
+  json["source"] = user.source;
+  json["entry"] = user.entry;
+  for (const auto& [name, constant] : user.constants) json["constants"][name] = constant.value;
+  for (const UserArgument& argument : user.arguments) {
+    nlohmann::json& entry = json["arguments"][argument.name] = nlohmann::json::object();
+    if (argument.access) entry["access"] = iris::access_names.at(static_cast<std::size_t>(*argument.access));
+    if (!argument.shape) continue;
+    entry["shape"] = nlohmann::json::array();
+    for (const auto& dimension : *argument.shape) entry["shape"].push_back(dimension.expression);
+  }
+  const UserReference& reference = user.reference;
+  json["reference"] = "none";
+  if (reference.none()) return;
+  json["reference"] = {{"relative", reference.relative}, {"absolute", reference.absolute}};
+  if (!reference.files.empty()) json["reference"]["files"] = reference.files;
+  if (reference.source.empty()) return;
+  json["reference"]["source"] = reference.source;
+  json["reference"]["function"] = reference.function;
 }
 
 /// Puts what the command line says into every kernel, before any rule is asked.
@@ -50,6 +74,11 @@ Spec parse_spec(std::string file, std::string text, const Overrides& overrides, 
     apply_overrides(*root, overrides);
     spec_schema().validate(*root, report);
     spec.kernels = apply_rules(*root, report);
+    const std::size_t slash = spec.file.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : spec.file.substr(0, slash + 1);
+    for (KernelSpec& kernel : spec.kernels) {
+      if (kernel.user) kernel.user->folder = folder;
+    }
   }
   return spec;
 }
@@ -105,12 +134,13 @@ std::string canonical_json(const KernelSpec& kernel, int world) {
   if (problem.layout_b) json["layout"]["b"] = to_string(*problem.layout_b);
   for (const auto& [name, extent] : problem.extents) json["shape"][name] = to_json(extent);
   for (const auto& [key, setting] : kernel.config) json["config"][key] = setting.value;
+  if (kernel.user) add_user_kernel(*kernel.user, json);
   return json.dump();
 }
 
 Spec check(const KernelSpec& kernel) {
   const std::vector<std::string> names = pattern_names();
-  if (std::ranges::find(names, kernel.problem.pattern) == names.end()) {
+  if (!kernel.user && std::ranges::find(names, kernel.problem.pattern) == names.end()) {
     throw std::runtime_error("unknown pattern '" + kernel.problem.pattern + "'" +
                              suggestion(kernel.problem.pattern, {names.begin(), names.end()}));
   }
@@ -126,7 +156,12 @@ Spec check(const KernelSpec& kernel) {
     for (const Setting& setting : values) json["tune"][key].push_back(setting.value);
   }
   const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
-  return parse_spec("kernel '" + kernel.name + "'", spec.dump());
+  Spec checked = parse_spec("kernel '" + kernel.name + "'", spec.dump());
+  if (kernel.user) {
+    checked.kernels.front().user->folder = kernel.user->folder;
+    checked.kernels.front().user->reader = kernel.user->reader;
+  }
+  return checked;
 }
 
 }  // namespace irisgen

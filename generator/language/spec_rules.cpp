@@ -5,6 +5,7 @@
 
 #include "generator/language/names.hpp"
 #include "generator/language/unicode.hpp"
+#include "generator/language/user_rules.hpp"
 
 namespace irisgen {
 namespace {
@@ -46,7 +47,13 @@ class KernelReader {
     check_name(common.written_name);
     read_world(common);
     refuse_unused("epilogue", "apply the function in a kernel of your own");
-    if (!has_pattern()) return {};
+    common.user = read_user_kernel(kernel_, report_);
+    if (common.user) {
+      common.problem.pattern = user_pattern;
+      common.variant = "source";
+    } else if (!has_pattern()) {
+      return {};
+    }
     keys_ = &keys_of(common.problem.pattern);
     read_choices(common);
     read_config(common);
@@ -129,7 +136,7 @@ class KernelReader {
   // What goes with the pattern, and has a default there.
   void read_choices(KernelSpec& kernel) {
     Problem& problem = kernel.problem;
-    if (keys_->takes_op) problem.op = Op::sum;
+    if (keys_->takes_op && !kernel.user) problem.op = Op::sum;
     if (const auto* op = text_of(kernel_.find("op"))) problem.op = iris::op_from(*op);
     if (!keys_->shards.empty()) problem.shard = keys_->shards.front();
     if (const auto* shard = text_of(kernel_.find("shard"))) problem.shard = *shard;
@@ -215,9 +222,17 @@ class KernelReader {
     problem.accumulate = *wanted;
   }
 
-  // In the pattern's order, whatever the description's. An extent that may be left out is 1.
+  // In the pattern's order, whatever the description's; a kernel of the user's own has none but the latter.
+  std::vector<std::string> extents_of(const KernelSpec& kernel, const Value& shape) const {
+    if (!kernel.user) return keys_->extents;
+    std::vector<std::string> names;
+    for (const Member& member : *shape.as<Object>()) names.push_back(member.key);
+    return names;
+  }
+
+  // An extent that may be left out is 1.
   void read_shape(KernelSpec& kernel, const Value& shape) {
-    for (const std::string& name : keys_->extents) {
+    for (const std::string& name : extents_of(kernel, shape)) {
       const Value* value = shape.find(name);
       iris::Extent extent;
       if (value) {
@@ -231,8 +246,10 @@ class KernelReader {
     check_size(kernel);
   }
 
-  // Every buffer of a pattern is at most world times two of the extents. Dynamic ones are the launch's business.
+  // Every buffer of a pattern is at most world times two of the extents. Dynamic ones are the launch's business, and
+  // buffers of a user's kernel the Plan's.
   void check_size(const KernelSpec& kernel) {
+    if (kernel.user) return;
     const auto largest = std::ranges::max_element(kernel.worlds);
     const std::int64_t world = largest == kernel.worlds.end() ? 1 : *largest;
     const auto& extents = kernel.problem.extents;

@@ -79,8 +79,8 @@ std::map<std::string, PatternKeys, std::less<>> read_patterns() {
   std::map<std::string, PatternKeys, std::less<>> patterns;
   const SchemaNode& kernel = *kernel_node().all_of.front();
   for (const SchemaNode* part : kernel.all_of) {
-    if (!part->condition) continue;
-    patterns[std::get<std::string>(part->condition->value)] = keys_of(kernel, *part->condition->then);
+    if (!part->condition || !part->condition->value) continue;  // but for kernels of the user's own
+    patterns[std::get<std::string>(*part->condition->value)] = keys_of(kernel, *part->condition->then);
   }
   return patterns;
 }
@@ -97,7 +97,9 @@ std::vector<std::string> pattern_names() {
 }
 
 const PatternKeys& keys_of(std::string_view pattern) {
+  static const PatternKeys of_user = {.takes_op = true, .takes_accumulate = true};
   static const auto patterns = read_patterns();
+  if (pattern == user_pattern) return of_user;
   const auto found = patterns.find(pattern);
   if (found == patterns.end()) throw std::out_of_range("there is no pattern '" + std::string(pattern) + "'");
   return found->second;

@@ -15,7 +15,10 @@ Json json_of(const Extent& extent) {
 }
 
 Json json_of(const Dimension& dimension) {
-  return {{"extent", dimension.extent}, {"factor", dimension.factor}, {"divisor", dimension.divisor}};
+  return {{"extent", dimension.extent},
+          {"factor", dimension.factor},
+          {"divisor", dimension.divisor},
+          {"offset", dimension.offset}};
 }
 
 Json json_of(const std::vector<Dimension>& shape) {
@@ -47,7 +50,7 @@ Json json_of(const Problem& problem) {
 
 Json json_of(const Argument& argument) {
   return {{"name", argument.name},
-          {"access", argument.access == Access::read ? "read" : "write"},
+          {"access", access_names.at(static_cast<std::size_t>(argument.access))},
           {"dtype", to_string(argument.dtype)},
           {"shape", json_of(argument.shape)},
           {"symmetric", argument.symmetric},

@@ -11,6 +11,8 @@
 namespace iris {
 
 /// Of BlockIndex, in its order.
+inline constexpr std::array<std::string_view, 3> access_names = {"read", "write", "update"};
+
 inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
 
 /// Of InPlace, in its order.

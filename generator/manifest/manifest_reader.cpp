@@ -102,10 +102,11 @@ class Reader {
   }
 
   Dimension parse_dimension(const Json& json) const {
-    const Members members(json, "a dimension", {"extent", "factor", "divisor"});
+    const Members members(json, "a dimension", {"extent", "factor", "divisor", "offset"});
     const std::string extent = members.text("extent");
-    check_extent(members, "extent", extent);
-    return {extent, members.integer("factor", 1, max_int), members.integer("divisor", 1, max_int)};
+    if (!extent.empty()) check_extent(members, "extent", extent);
+    return {extent, members.integer("factor", 1, max_int), members.integer("divisor", 1, max_int),
+            members.integer("offset", extent.empty() ? 0 : -max_int, max_int)};
   }
 
   std::vector<Dimension> parse_shape(const Members& members, const char* key) const {
@@ -115,10 +116,10 @@ class Reader {
   Argument parse_argument(const Json& json) const {
     const Members members(json, "an argument",
                           {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only"});
-    const std::string access = members.text("access");
-    if (access != "read" && access != "write") members.complain("access", "read or write");
+    const auto access = std::ranges::find(access_names, members.text("access"));
+    if (access == access_names.end()) members.complain("access", "read, write or update");
     return {.name = members.identifier("name"),
-            .access = access == "read" ? Access::read : Access::write,
+            .access = static_cast<Access>(access - access_names.begin()),
             .dtype = members.dtype("dtype"),
             .shape = parse_shape(members, "shape"),
             .symmetric = members.boolean("symmetric"),

@@ -27,7 +27,8 @@ void Extents::set(std::string_view name, std::int64_t value) {
 }
 
 std::int64_t length_of(const Dimension& dimension, const Extents& extents) {
-  return extents.at(dimension.extent) * dimension.factor / dimension.divisor;
+  if (dimension.extent.empty()) return dimension.offset;
+  return extents.at(dimension.extent) * dimension.factor / dimension.divisor + dimension.offset;
 }
 
 std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Extents& extents) {

@@ -26,7 +26,7 @@ std::vector<Alternative> compare(const std::vector<Candidate>& candidates, const
     Alternative alternative{std::string(candidate.variant->name)};
     if (candidate.refusal) {
       alternative.refusal = candidate.refusal->report().diagnostics().front().message;
-    } else if (problem.is_static() && target.predicts) {
+    } else if (candidate.variant->cost && problem.is_static() && target.predicts) {
       alternative.time_us = time_of(candidate, problem, target);
     }
     alternatives.push_back(std::move(alternative));
@@ -160,6 +160,10 @@ Prediction prediction_of(const Chosen& chosen, const std::vector<Candidate>& can
   }
   const auto taken = std::ranges::find_if(
       candidates, [&](const Candidate& candidate) { return candidate.variant->name == chosen.variant; });
+  if (!taken->variant->cost) {
+    prediction.basis = "nobody knows what a kernel of your own does";
+    return prediction;
+  }
   prediction = predict(target, problem.world, taken->variant->cost(problem, target, chosen.draft));
   if (target.predicts) return prediction;
   return {.link_bytes = prediction.link_bytes,
@@ -186,7 +190,7 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
     const auto wanted = std::ranges::find_if(
         candidates, [&](const Candidate& candidate) { return candidate.variant->name == spec.variant; });
     if (wanted->refusal) throw SpecError(*wanted->refusal);
-    chosen.take(*wanted, "set in the description");
+    chosen.take(*wanted, spec.user ? spec.user->entry + " of " + spec.user->source : "set in the description");
   } else {
     Tuned tuned(spec, problem, target, options, candidates);
     choose_automatically(spec, candidates, problem, target, tuned, chosen);

@@ -3,8 +3,30 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+
+#include "generator/plan/planning.hpp"
 
 namespace irisgen {
+namespace {
+
+std::string world_and_extents(const Problem& problem) {
+  std::string text = ", " + std::to_string(problem.world) + (problem.world == 1 ? " rank" : " ranks");
+  if (problem.root) text += ", from rank " + std::to_string(*problem.root);
+  for (const auto& [name, extent] : named_extents(problem)) {
+    text += ", " + name + (extent.dynamic ? " dynamic" : " = " + std::to_string(extent.value));
+  }
+  return text;
+}
+
+std::string describe_user(const KernelPlan& kernel) {
+  const Problem& problem = kernel.problem;
+  return kernel.source->entry + " of " + kernel.source->file + ", " + std::string(to_string(problem.dtype)) +
+         world_and_extents(problem);
+}
+
+}  // namespace
+
 std::string describe(const Problem& problem, std::string_view variant) {
   std::string text = problem.pattern;
   if (!variant.empty()) text.append(" (").append(variant).append(")");
@@ -15,12 +37,7 @@ std::string describe(const Problem& problem, std::string_view variant) {
   }
   if (problem.shard == "n") text += " by columns";
   if (problem.layout_b == iris::Layout::nk) text += ", B as (n,k)";
-  text += ", " + std::to_string(problem.world) + (problem.world == 1 ? " rank" : " ranks");
-  if (problem.root) text += ", from rank " + std::to_string(*problem.root);
-  for (const auto& [name, extent] : named_extents(problem)) {
-    text += ", " + name + (extent.dynamic ? " dynamic" : " = " + std::to_string(extent.value));
-  }
-  return text;
+  return text + world_and_extents(problem);
 }
 
 std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
@@ -30,11 +47,14 @@ std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
 }
 
 std::string describe(const Plan& plan) {
-  return describe(plan.problem, plan.variant) + ", for " + std::string(plan.target->name);
+  const bool is_user = plan.problem.pattern == user_pattern;
+  const std::string what = is_user ? describe_user(plan.kernels.front()) : describe(plan.problem, plan.variant);
+  return what + ", for " + std::string(plan.target->name);
 }
 
 std::string describe(const Plan& plan, const KernelPlan& kernel) {
-  return describe(kernel.problem, kernel.variant) + ", for " + std::string(plan.target->name);
+  const std::string what = kernel.source ? describe_user(kernel) : describe(kernel.problem, kernel.variant);
+  return what + ", for " + std::string(plan.target->name);
 }
 
 std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape) {
@@ -45,16 +65,39 @@ std::string describe_shape(const Problem& problem, const std::vector<iris::Dimen
     const bool is_hidden = named.size() < problem.extents.size() && dimension.extent == problem.extents[0].name;
     if (is_hidden && dimension.factor == 1) continue;
     if (text.size() > 1) text += ", ";
-    const iris::Extent& extent = problem.extent(dimension.extent);
-    if (!extent.dynamic) {
-      text += std::to_string(extent.value * dimension.factor / dimension.divisor);
+    if (const auto length = static_length(problem, dimension)) {
+      text += std::to_string(*length);
       continue;
     }
     if (dimension.factor != 1) text += std::to_string(dimension.factor) + "·";
     text += dimension.extent;
     if (dimension.divisor != 1) text += "/" + std::to_string(dimension.divisor);
+    if (dimension.offset != 0)
+      text += (dimension.offset < 0 ? " - " : " + ") + std::to_string(std::abs(dimension.offset));
   }
   return text + ")";
+}
+
+std::string config_struct(const KernelPlan& kernel) {
+  std::string text = "struct Config {\n";
+  for (const Constant& constant : kernel.constants) {
+    const bool is_number = std::holds_alternative<std::int64_t>(constant.value);
+    text += (is_number ? "  static constexpr i32 " : "  using ") + constant.name + " = " + constant.text() + ";";
+    text += (constant.unit.empty() ? "" : "  // " + constant.unit) + "\n";
+  }
+  return text + "};\n";
+}
+
+std::string_view describe(iris::Access access) {
+  switch (access) {
+    case iris::Access::read:
+      return "read";
+    case iris::Access::write:
+      return "written";
+    case iris::Access::update:
+      return "read and written";
+  }
+  return "";
 }
 
 std::string_view describe(iris::InPlace in_place) {

@@ -10,7 +10,7 @@ namespace irisgen {
 /// The operation in a line, for banners and messages:
 /// `all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942`.
 std::string describe(const Plan& plan);
-/// One of its kernels, likewise.
+/// One of its kernels, likewise; of a user's kernel `exchange_rows of halo.hip, f32, 4 ranks, m = 64, for gfx942`.
 std::string describe(const Plan& plan, const KernelPlan& kernel);
 /// What is computed, without the algorithm where none is given: `all_reduce of f32, sum in f32, 8 ranks, n = 85002`.
 std::string describe(const Problem& problem, std::string_view variant = {});
@@ -19,6 +19,11 @@ std::string describe(const Problem& problem, std::string_view variant = {});
 /// without an m of 1 that nobody wrote.
 std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape);
 
+/// The `Config` of an emitted kernel.
+std::string config_struct(const KernelPlan& kernel);
+
+/// `read`, `written`.
+std::string_view describe(iris::Access access);
 /// `the output may be the input`.
 std::string_view describe(iris::InPlace in_place);
 

@@ -66,6 +66,7 @@ std::string workspace_text(const iris::ByteSize& workspace) {
 }
 
 std::string link_text(const Plan& plan) {
+  if (plan.problem.pattern == user_pattern) return "known to the source alone";
   if (!plan.problem.is_static()) return "known only at launch";
   return bytes_text(plan.prediction.link_bytes) + " sent by the busiest rank in a launch";
 }
@@ -98,7 +99,7 @@ std::vector<Row> argument_rows(const Plan& plan) {
     notes += std::to_string(argument.alignment) + "-byte aligned";
     if (argument.root_only) notes += ", read on the root only";
     rows.push_back({argument.name, describe_shape(plan.problem, argument.shape), std::string(to_string(argument.dtype)),
-                    argument.access == iris::Access::read ? "read" : "written", notes});
+                    std::string(describe(argument.access)), notes});
   }
   for (const iris::Intermediate& buffer : plan.intermediates) {
     rows.push_back({buffer.name, describe_shape(plan.problem, buffer.shape), std::string(to_string(buffer.dtype)),
@@ -207,7 +208,7 @@ nlohmann::ordered_json json_of(const KernelPlan& kernel) {
 
 nlohmann::ordered_json json_of(const Plan& plan, const iris::Argument& argument) {
   return {{"name", argument.name},
-          {"access", argument.access == iris::Access::read ? "read" : "write"},
+          {"access", iris::access_names.at(static_cast<std::size_t>(argument.access))},
           {"dtype", to_string(argument.dtype)},
           {"shape", describe_shape(plan.problem, argument.shape)},
           {"symmetric", argument.symmetric},

@@ -23,6 +23,12 @@ Problem problem_of(const KernelSpec& kernel, int world) {
   return problem;
 }
 
+/// What the description says by naming a file.
+std::string source_text(const Plan& plan) {
+  const auto& source = plan.kernels.front().source;
+  return source ? source->text : "";
+}
+
 /// What each kernel is called, in profiles and in the output folder.
 void name_kernels(Plan& plan) {
   plan.stem = plan.name + ".w" + std::to_string(plan.problem.world) + "." + std::string(plan.target->name);
@@ -59,7 +65,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
 
   const auto timeout = kernel.config.find("timeout_ms");
   plan.timeout_ms = timeout == kernel.config.end() ? default_timeout_ms : timeout->second.value;
-  plan.spec_hash = iris::sha256_hex(canonical_json(kernel, world));
+  plan.spec_hash = iris::sha256_hex(canonical_json(kernel, world) + source_text(plan));
   name_kernels(plan);
   return plan;
 }
@@ -116,7 +122,8 @@ std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targ
   std::vector<Refusal> refusals;
   std::vector<Plan> plans = plan_all(spec, targets, options, refusals);
   Report report = spec.report();
-  for (const Refusal& refusal : refusals) report.error(refusal.diagnostic.where, refusal.message());
+  for (const Refusal& refusal : refusals)
+    report.error(refusal.diagnostic.where, refusal.message(), refusal.diagnostic.detail);
   report.throw_if_any();
   return plans;
 }

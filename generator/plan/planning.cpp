@@ -180,7 +180,7 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
   return choose_vector_of(request, kernel, access_bytes, widest, run);
 }
 
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
+void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
   const Target& target = request.target;
   const std::int64_t threads = decide(request, kernel, "threads", target.threads, "",
                                       request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
@@ -192,6 +192,10 @@ void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::
     reason = std::to_string(*elements) + " elements a rank, " + std::to_string(block_takes) + " a block and iteration";
   }
   decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "", std::move(reason));
+}
+
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
+  decide_grid(request, kernel, elements, vector);
   bound_grid(request, kernel);
 }
 
@@ -293,9 +297,10 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
 }
 
 std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {
+  if (dimension.extent.empty()) return dimension.offset;
   const iris::Extent& extent = problem.extent(dimension.extent);
   if (extent.dynamic) return std::nullopt;
-  return extent.value * dimension.factor / dimension.divisor;
+  return extent.value * dimension.factor / dimension.divisor + dimension.offset;
 }
 
 std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape) {

@@ -115,7 +115,9 @@ int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t by
                      std::optional<std::int64_t> run);
 
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
-/// accesses of `vector`.
+/// accesses of `vector`, for bound_grid() to check.
+void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
+/// Both.
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
 
 /// Whether one block takes a whole compute unit: the main loops of matrix units leave no room for another.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "generator/manifest/hash.hpp"
+#include "iris/source_reader.hpp"
 #include "iris/tuning.hpp"
 #include "iris/world.hpp"
 #include "runtime/world/context.hpp"
@@ -84,6 +85,7 @@ BuiltOperation build_for(Context& context, const irisgen::Spec& spec, const JitO
   irisgen::Spec only = spec;
   only.kernels = {kernel};
   only.kernels.front().worlds = {world};
+  attach_source_reader(only);
   const std::vector<irisgen::TuningTable> tables = options.tuning ? *options.tuning : tuning_of_user();
   const irisgen::PlanOptions plan = {.tuning = tables, .device = context.device().description()};
   return build_operation(irisgen::plan_all(only, targets, plan).front(), options.compiler);

@@ -50,13 +50,18 @@ void check_shape(const Manifest& manifest, const std::string& buffer, Dtype dtyp
                  const Extents& extents) {
   std::optional<std::int64_t> bytes = bytes_of(dtype);
   for (const Dimension& dimension : shape) {
-    const std::int64_t extent = extents.at(dimension.extent);
+    const std::int64_t extent = dimension.extent.empty() ? 0 : extents.at(dimension.extent);
     if (extent % dimension.divisor != 0) {
       throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " must be a multiple of " +
                                    std::to_string(dimension.divisor) + ", since " + quoted(buffer) +
                                    " is divided among the ranks");
     }
-    const auto length = product(extent / dimension.divisor, dimension.factor);
+    auto length = product(extent / dimension.divisor, dimension.factor);
+    if (length.has_value()) length = *length + dimension.offset;
+    if (length.has_value() && *length < 0) {
+      throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " gives " + quoted(buffer) +
+                                   " a dimension of " + std::to_string(*length) + " elements");
+    }
     if (bytes.has_value()) bytes = length.has_value() ? product(*bytes, *length) : std::nullopt;
   }
   if (!bytes.has_value()) throw error_of(manifest, quoted(buffer) + " has more than 2^62 bytes with these extents");

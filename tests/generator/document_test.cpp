@@ -33,7 +33,7 @@ struct Parsed {
   std::string shown() const { return root ? show(*root) : "nothing"; }
   std::vector<std::string> places() const {
     std::vector<std::string> places;
-    for (const auto& [where, message, severity] : errors) {
+    for (const auto& [where, message, severity, detail] : errors) {
       places.push_back(std::to_string(where.line) + ":" + std::to_string(where.column));
     }
     return places;

@@ -11,7 +11,11 @@
 
 namespace iris {
 
-enum class Access { read, write };
+enum class Access {
+  read,
+  write,   ///< whatever was in it
+  update,  ///< read and written
+};
 
 /// Whether the output of a launch may lie in the memory of its input.
 enum class InPlace {

@@ -46,11 +46,13 @@ class Extents {
   std::vector<Entry> entries_ = {};
 };
 
-/// One dimension of a buffer: an extent times `factor`, divided by `divisor`. all_gather's output has {world·m, n}.
+/// One dimension of a buffer: an extent times `factor`, divided by `divisor`, plus `offset`; the offset alone where it
+/// names no extent. all_gather's output has {world·m, n}.
 struct Dimension {
   std::string extent = {};
   std::int64_t factor = 1;
   std::int64_t divisor = 1;
+  std::int64_t offset = 0;
   bool operator==(const Dimension&) const = default;
 };
 

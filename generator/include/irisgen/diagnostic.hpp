@@ -28,6 +28,7 @@ struct Diagnostic {
   Position where;
   std::string message;
   Severity severity = Severity::error;
+  std::string detail = {};  ///< lines to show below: what is wrong in another file, say
 };
 
 /// Collects the errors of one text, so that a run shows them all at once: keeps the first thousand found, each once,
@@ -37,7 +38,9 @@ class Report {
   /// `file` is the name to show; `text` its content, for the quoted line.
   Report(std::string file, std::string text);
 
-  void error(Position where, std::string message) { add({where, std::move(message), Severity::error}); }
+  void error(Position where, std::string message, std::string detail = {}) {
+    add({where, std::move(message), Severity::error, std::move(detail)});
+  }
   /// What the user should know, but nothing that is wrong by itself.
   void note(Position where, std::string message) { add({where, std::move(message), Severity::note}); }
   /// Whether there is no error.

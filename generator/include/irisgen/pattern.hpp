@@ -36,6 +36,7 @@ struct Variant {
   Draft (*plan)(const Request& request) = nullptr;
 
   /// What a launch of the draft does, one entry for each kernel or copy that follows another. The problem is static.
+  /// Null: nobody knows.
   std::vector<Work> (*cost)(const Problem& problem, const Target& target, const Draft& draft) = nullptr;
 };
 
@@ -78,10 +79,10 @@ struct Pattern {
   Problem (*product)(const Problem& problem) = nullptr;
 };
 
-/// Every pattern, in the order `irisgen list` shows them.
+/// Every pattern of the language, in the order `irisgen list` shows them.
 std::span<const Pattern* const> patterns();
 
-/// nullptr if there is none of that name.
+/// Of that name, user_pattern's too, whose row has no buffers, no reference and no cost; nullptr if there is none.
 const Pattern* find_pattern(std::string_view name);
 /// Throws std::runtime_error naming it if there is none.
 const Pattern& pattern_of(const Problem& problem);

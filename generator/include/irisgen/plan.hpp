@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "iris/manifest.hpp"
+#include "irisgen/source_reader.hpp"
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 #include "irisgen/tuning.hpp"
@@ -35,15 +37,16 @@ struct KernelPlan {
   std::string part;  ///< its name within the operation; empty for the only kernel
   Problem problem;   ///< what this kernel computes: the types and extents of its template
   std::string variant;
-  std::string template_path;              ///< below templates/: all_reduce/two_shot.hip
-  std::string symbol;                     ///< of the entry; carries the specialisation
-  std::string stem;                       ///< of its files: gradient_sum.w8.gfx942
-  std::vector<Constant> constants;        ///< in the order of the emitted Config
-  std::vector<iris::Argument> arguments;  ///< buffers of the entry, in its order
-  bool waits = true;                      ///< its blocks wait for others', so that all must be resident
-  std::int64_t flags = 0;                 ///< 64-bit flags on the heap
-  iris::ByteSize workspace;               ///< both ping-pong buffers
-  std::vector<iris::MatrixMap> maps;      ///< of buffers of the entry, by its own extents; in its order
+  std::string template_path;  ///< below templates/: all_reduce/two_shot.hip; empty where there is a source
+  std::shared_ptr<const KernelSource> source = {};  ///< of a user's kernel
+  std::string symbol;                               ///< of the entry; carries the specialisation
+  std::string stem;                                 ///< of its files: gradient_sum.w8.gfx942
+  std::vector<Constant> constants;                  ///< in the order of the emitted Config
+  std::vector<iris::Argument> arguments;            ///< buffers of the entry, in its order
+  bool waits = true;                                ///< its blocks wait for others', so that all must be resident
+  std::int64_t flags = 0;                           ///< 64-bit flags on the heap
+  iris::ByteSize workspace;                         ///< both ping-pong buffers
+  std::vector<iris::MatrixMap> maps;                ///< of buffers of the entry, by its own extents; in its order
 
   /// Throws std::logic_error if there is no number of that name.
   std::int64_t number(std::string_view constant) const;

@@ -9,6 +9,7 @@
 
 #include "iris/problem.hpp"
 #include "irisgen/diagnostic.hpp"
+#include "irisgen/user_kernel.hpp"
 
 namespace irisgen {
 
@@ -41,6 +42,7 @@ struct KernelSpec {
   std::string variant = "auto";
   Settings config = {};
   SearchSpace tune = {};
+  std::optional<UserKernel> user = {};  ///< a kernel of the user's own: `source:` in the place of `pattern:`
 
   struct Places {
     Position kernel, name, world, shape, variant, config;
@@ -92,9 +94,9 @@ Spec check(const KernelSpec& kernel);
 
 /// What the language lets a pattern have, as the schema says.
 struct PatternKeys {
-  std::vector<std::string> extents;   ///< those that a shape must or may have: m, n, k
-  std::vector<std::string> shards;    ///< values of `shard`, the first being the default; empty: it takes none
-  std::vector<std::string> variants;  ///< without auto
+  std::vector<std::string> extents = {};   ///< those that a shape must or may have: m, n, k
+  std::vector<std::string> shards = {};    ///< values of `shard`, the first being the default; empty: it takes none
+  std::vector<std::string> variants = {};  ///< without auto
   bool takes_op = false;
   bool takes_accumulate = false;
   bool takes_root = false;
@@ -102,7 +104,8 @@ struct PatternKeys {
 };
 /// Every pattern of the language, in the schema's order.
 std::vector<std::string> pattern_names();
-/// Throws std::out_of_range for a name that is no pattern.
+/// What a kernel of the user's own may have: user_pattern, too, has keys. Throws std::out_of_range for a name that is
+/// no pattern.
 const PatternKeys& keys_of(std::string_view pattern);
 /// The keys of `config:`, in the schema's order.
 std::vector<std::string> config_keys();

@@ -133,6 +133,7 @@ void Parsed::read(const ParseRequest& request) {
   if (action->BeginSourceFile(*compiler_, input)) {
     action_ = std::move(action);
     limit_tokens(compiler_->getPreprocessor());
+    if (request.prepare) request.prepare(compiler_->getPreprocessor());
     compiler_->createSema(clang::TU_Complete, nullptr);
     compiler_->getSema().TemplateInstCallbacks.push_back(
         std::make_unique<InstantiationLimit>(compiler_->getDiagnostics()));

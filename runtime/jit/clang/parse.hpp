@@ -3,6 +3,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendAction.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@ struct ParseRequest {
   std::map<std::string, std::string> headers = {};  ///< what `#include <…>` finds, and nothing else: path to text
   std::string before = {};  ///< C++ that is read before the first line of the source, whose lines keep their numbers
   std::string after = {};   ///< C++ that is read behind its last line
+  std::function<void(clang::Preprocessor&)> prepare = {};  ///< called before the first line is read
 };
 
 /// The fields `name`, `source` and `headers` of a question. Throws nlohmann::json::exception where one is missing.

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_a9b5fa6fabfa3714 {
+inline namespace builds_71615e72f6e255a5 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -35,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_a9b5fa6fabfa3714
+}  // namespace builds_71615e72f6e255a5
 }  // namespace irisgen_kernels

@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x007a7b35
+#define IRIS_DEVICE_ABI_HPP 0xa2c2d4f9
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 8;
+inline constexpr i32 abi_version = 9;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -91,7 +91,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x007a7b35
+#elif IRIS_DEVICE_ABI_HPP != 0xa2c2d4f9
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -116,7 +116,13 @@ enum class Scope { block, gpu, sys };
 // --- iris/device/platform/keywords.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_KEYWORDS_HPP
-#define IRIS_DEVICE_PLATFORM_KEYWORDS_HPP 0x2cc04714
+#define IRIS_DEVICE_PLATFORM_KEYWORDS_HPP 0x0dd49e87
+
+// Before a parameter of a user's kernel: the buffer must lie on the symmetric heap. Read by irisgen, nothing to
+// compilers.
+#ifndef IRIS_SYMMETRIC
+#define IRIS_SYMMETRIC
+#endif
 
 // HIP's keywords, for compilers that lack them: bare Clang for amdgcn has attributes, and on the CPU they mean nothing.
 // NVRTC, nvcc and hiprtc bring them.
@@ -136,7 +142,7 @@ enum class Scope { block, gpu, sys };
 #ifndef __forceinline__
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
-#elif IRIS_DEVICE_PLATFORM_KEYWORDS_HPP != 0x2cc04714
+#elif IRIS_DEVICE_PLATFORM_KEYWORDS_HPP != 0x0dd49e87
 #error "iris/device/platform/keywords.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -593,7 +599,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0xb5d3d5c9
+#define IRIS_DEVICE_LAUNCH_HPP 0xda68b275
 
 namespace iris::device {
 
@@ -644,15 +650,22 @@ class Launch {
   u32 barriers_ = 0;
 };
 
+/// This launch's ping-pong buffer of a user's kernel, which asks for it once: `count` elements, symmetric. irisgen
+/// reserves as many as the source says: sums of products of numbers and extents, perhaps by round_up().
+template <typename T, typename Config>
+__device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*count*/) {
+  return launch.template workspace<T>();
+}
+
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0xb5d3d5c9
+#elif IRIS_DEVICE_LAUNCH_HPP != 0xda68b275
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x72e4826e
+#define IRIS_DEVICE_SIGNAL_HPP 0x99b77003
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -662,6 +675,14 @@ namespace iris::device {
 template <typename Config>
 __device__ constexpr i64 own_flag(i64 index) {
   return i64{Config::blocks} * Config::world + index;
+}
+
+/// `count` flags of a user's kernel, which asks for them once: the number of the first. irisgen reserves as many as the
+/// source says.
+template <i32 count, typename Config>
+__device__ constexpr i64 flags(const Launch<Config>&) {
+  static_assert(count >= 0);
+  return own_flag<Config>(0);
 }
 
 /// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
@@ -724,7 +745,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x72e4826e
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x99b77003
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

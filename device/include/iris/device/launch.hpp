@@ -51,4 +51,11 @@ class Launch {
   u32 barriers_ = 0;
 };
 
+/// This launch's ping-pong buffer of a user's kernel, which asks for it once: `count` elements, symmetric. irisgen
+/// reserves as many as the source says: sums of products of numbers and extents, perhaps by round_up().
+template <typename T, typename Config>
+__device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*count*/) {
+  return launch.template workspace<T>();
+}
+
 }  // namespace iris::device

@@ -13,6 +13,14 @@ __device__ constexpr i64 own_flag(i64 index) {
   return i64{Config::blocks} * Config::world + index;
 }
 
+/// `count` flags of a user's kernel, which asks for them once: the number of the first. irisgen reserves as many as the
+/// source says.
+template <i32 count, typename Config>
+__device__ constexpr i64 flags(const Launch<Config>&) {
+  static_assert(count >= 0);
+  return own_flag<Config>(0);
+}
+
 /// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
 /// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
 template <typename Config>

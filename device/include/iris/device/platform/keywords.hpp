@@ -1,5 +1,11 @@
 #pragma once
 
+// Before a parameter of a user's kernel: the buffer must lie on the symmetric heap. Read by irisgen, nothing to
+// compilers.
+#ifndef IRIS_SYMMETRIC
+#define IRIS_SYMMETRIC
+#endif
+
 // HIP's keywords, for compilers that lack them: bare Clang for amdgcn has attributes, and on the CPU they mean nothing.
 // NVRTC, nvcc and hiprtc bring them.
 #ifndef __device__

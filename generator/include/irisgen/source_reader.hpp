@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iris/manifest.hpp"
+
+namespace irisgen {
+
+/// What is asked about the source of a user's kernel.
+struct SourceQuestion {
+  std::string folder;                ///< of the description
+  std::string source;                ///< relative to it; its name in messages and in emitted files
+  std::string entry;                 ///< qualified name of the function
+  std::string config;                ///< `struct Config { … };` that a template is read with
+  std::vector<std::string> extents;  ///< names of the problem's extents
+};
+
+/// One parameter of the entry after its Context, as its declaration says.
+struct SourceParameter {
+  std::string name;
+  bool is_buffer = false;  ///< a pointer; else an extent, by value
+  iris::Dtype dtype = iris::Dtype::f32;
+  bool is_const = false;
+  bool symmetric = false;  ///< IRIS_SYMMETRIC
+  std::string comment;     ///< `\param NAME …` of the entry's comment
+  std::string place;       ///< `halo.hip:12:3`
+};
+
+/// The Launch that a kernel makes of a configuration of its own, rather than of Config.
+struct SourceLaunch {
+  int world = 0;
+  int blocks = 0;
+  int threads = 0;
+  std::string place;
+};
+
+/// What the source of a user's kernel says, and its text as it stands in an emitted file.
+struct KernelSource {
+  std::string entry;         ///< qualified
+  std::string file;          ///< SourceQuestion::source
+  bool takes_config = true;  ///< it is a template over Config
+  std::vector<SourceParameter> parameters;
+  std::vector<std::string> constants;  ///< members of Config that are used
+  std::optional<SourceLaunch> launch;
+  bool waits = false;
+  std::int64_t flags = 0;                    ///< that flags<N>() asks for, beside those of barriers
+  iris::ByteSize workspace;                  ///< one ping-pong buffer
+  std::string comment;                       ///< of the entry, without what it says of parameters
+  std::string place;                         ///< of the entry: `halo.hip:12:17`
+  std::vector<std::string> device_includes;  ///< `iris/device/barrier.hpp`, in order
+  std::vector<std::string> macros;           ///< that the text leaves defined
+  std::string text;                          ///< without includes; #line directives name the user's files
+  std::vector<std::string> files;            ///< that were read
+};
+
+/// A source that is wrong: what() is one sentence, `rendered` all that the compiler says of it, each error with its
+/// file, line, column, the line itself and a caret.
+class SourceError : public std::runtime_error {
+ public:
+  SourceError(const std::string& sentence, std::string rendered)
+      : std::runtime_error(sentence), rendered_(std::move(rendered)) {}
+  const std::string& rendered() const { return rendered_; }
+
+ private:
+  std::string rendered_;
+};
+
+/// Reads kernels of the user's own. No code of a description runs while it is read.
+class SourceReader {
+ public:
+  virtual ~SourceReader() = default;
+  /// Throws SourceError; std::runtime_error with a remedy where there is nothing to read it with.
+  virtual KernelSource read_kernel(const SourceQuestion& question) const = 0;
+};
+
+}  // namespace irisgen

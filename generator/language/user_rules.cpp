@@ -1,0 +1,114 @@
+#include "generator/language/user_rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "generator/language/unicode.hpp"
+
+namespace irisgen {
+namespace {
+
+const std::string* text_of(const Value* value) {
+  return value ? value->as<std::string>() : nullptr;
+}
+
+const Object* map_of(const Value* value) {
+  return value ? value->as<Object>() : nullptr;
+}
+
+double number_of(const Value& reference, std::string_view key, Report& report) {
+  const Value* value = reference.find(key);
+  if (!value || value->invalid()) return 0;
+  const auto* integer = value->as<std::int64_t>();
+  const auto* number = value->as<double>();
+  const double result = integer ? static_cast<double>(*integer) : number ? *number : 0;
+  if (!(result >= 0)) report.error(value->where, quoted(key) + " must not be negative; it bounds a difference");
+  return result;
+}
+
+UserArgument read_argument(const Member& member) {
+  UserArgument argument{.name = member.key, .where = member.where};
+  if (const Value* shape = member.value.find("shape"); shape && shape->as<Array>()) {
+    argument.shape.emplace();
+    for (const Value& dimension : *shape->as<Array>()) {
+      const auto* number = dimension.as<std::int64_t>();
+      const auto* text = dimension.as<std::string>();
+      argument.shape->push_back({number ? std::to_string(*number) : text ? *text : "", dimension.where});
+    }
+  }
+  const Value* access = member.value.find("access");
+  if (const auto* word = text_of(access)) {
+    argument.access = *word == "read"    ? iris::Access::read
+                      : *word == "write" ? iris::Access::write
+                                         : iris::Access::update;
+    argument.where_access = access->where;
+  }
+  return argument;
+}
+
+UserReference read_reference(const Value& value, Report& report) {
+  UserReference reference{.where = value.where};
+  if (!value.as<Object>()) return reference;  // none
+  if (const auto* source = text_of(value.find("source"))) reference.source = *source;
+  if (const auto* function = text_of(value.find("function"))) reference.function = *function;
+  if (const Object* files = map_of(value.find("files"))) {
+    for (const Member& file : *files) {
+      if (const auto* path = file.value.as<std::string>()) reference.files[file.key] = *path;
+    }
+  }
+  reference.relative = number_of(value, "relative", report);
+  reference.absolute = number_of(value, "absolute", report);
+  const bool has_files = value.find("files") != nullptr;
+  const bool has_source = value.find("source") != nullptr;
+  if (has_files == has_source) {
+    report.error(value.where, has_files ? "a reference is a source or files, not both; remove one"
+                                        : "a reference names a source and its function, or files; or write none");
+  } else if (has_source && !value.find("function")) {
+    report.error(value.where,
+                 "which function of " + quoted(reference.source) + " is the reference? add function: its name");
+  } else if (has_files && value.find("function")) {
+    report.error(value.find("function")->where, "'function' goes with a source; remove it");
+  }
+  return reference;
+}
+
+void refuse_without_source(const Value& kernel, Report& report) {
+  static constexpr std::array<std::string_view, 4> keys = {"entry", "constants", "arguments", "reference"};
+  const Object* object = kernel.as<Object>();
+  if (!object) return;
+  for (const Member& member : *object) {
+    if (std::ranges::find(keys, member.key) == keys.end() || member.value.invalid()) continue;
+    report.error(member.where,
+                 quoted(member.key) + " goes with a kernel of your own; add source: its file, or remove it");
+  }
+}
+
+}  // namespace
+
+std::optional<UserKernel> read_user_kernel(const Value& kernel, Report& report) {
+  const Value* source = kernel.find("source");
+  if (!source) {
+    refuse_without_source(kernel, report);
+    return std::nullopt;
+  }
+  UserKernel user;
+  user.where_source = source->where;
+  if (const auto* path = text_of(source)) user.source = *path;
+  if (const Value* entry = kernel.find("entry")) {
+    user.where_entry = entry->where;
+    if (const auto* name = text_of(entry)) user.entry = *name;
+  }
+  if (const Object* constants = map_of(kernel.find("constants"))) {
+    for (const Member& constant : *constants) {
+      const auto* number = constant.value.as<std::int64_t>();
+      if (number) user.constants[constant.key] = {static_cast<int>(*number), constant.where};
+    }
+  }
+  if (const Object* arguments = map_of(kernel.find("arguments"))) {
+    for (const Member& argument : *arguments) user.arguments.push_back(read_argument(argument));
+  }
+  if (const Value* reference = kernel.find("reference")) user.reference = read_reference(*reference, report);
+  return user;
+}
+
+}  // namespace irisgen

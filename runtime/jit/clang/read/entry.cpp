@@ -1,0 +1,233 @@
+#include "runtime/jit/clang/read/entry.hpp"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/RawCommentList.h>
+#include <clang/ASTMatchers/ASTMatchFinder.h>
+#include <clang/ASTMatchers/ASTMatchers.h>
+#include <clang/Basic/SourceManager.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace iris::clang_library {
+namespace {
+
+using nlohmann::json;
+
+bool is_users(const Parsed& parsed, const clang::Decl& decl) {
+  return !parsed.sources().isInSystemHeader(parsed.sources().getExpansionLoc(decl.getLocation()));
+}
+
+/// Functions of the user's files: definitions, templates as such.
+std::vector<const clang::FunctionDecl*> functions_of(const Parsed& parsed) {
+  using namespace clang::ast_matchers;
+  std::vector<const clang::FunctionDecl*> functions;
+  const auto matcher = functionDecl(isDefinition(), unless(isExpansionInSystemHeader()), unless(cxxMethodDecl()),
+                                    unless(isTemplateInstantiation()))
+                           .bind("function");
+  for (const auto& nodes : match(matcher, parsed.ast())) {
+    functions.push_back(nodes.getNodeAs<clang::FunctionDecl>("function"));
+  }
+  return functions;
+}
+
+/// How a buffer's elements are called in descriptions.
+std::optional<std::string> dtype_of(clang::QualType element) {
+  static const std::map<std::string, std::string> names = {{"float", "f32"},
+                                                           {"double", "f64"},
+                                                           {"int", "i32"},
+                                                           {"iris::device::Float16", "f16"},
+                                                           {"iris::device::BFloat16", "bf16"},
+                                                           {"iris::device::Float8E4M3", "e4m3"}};
+  clang::PrintingPolicy policy{clang::LangOptions{}};
+  policy.SuppressTagKeyword = true;
+  policy.FullyQualifiedName = true;
+  const auto found = names.find(element.getCanonicalType().getUnqualifiedType().getAsString(policy));
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool is_context(clang::QualType type) {
+  const auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+  return record != nullptr && record->getQualifiedNameAsString() == "iris::device::Context";
+}
+
+bool is_symmetric(const clang::ParmVarDecl& parameter) {
+  return std::ranges::any_of(parameter.specific_attrs<clang::AnnotateAttr>(),
+                             [](const clang::AnnotateAttr* one) { return one->getAnnotation() == "iris_symmetric"; });
+}
+
+/// A documentation comment in paragraphs of one line each, without what it says of parameters.
+struct Comment {
+  std::string text;
+  std::map<std::string, std::string> parameters;
+};
+
+/// Nothing in it can end a comment of the emitted file, or make it go on.
+std::string clean(std::string line) {
+  std::erase_if(line, [](unsigned char c) { return c < ' ' || c == 127; });
+  const std::size_t last = line.find_last_not_of(" \\");
+  line.erase(last == std::string::npos ? 0 : last + 1);
+  line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
+  return line;
+}
+
+Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
+  Comment comment;
+  const clang::RawComment* raw = parsed.ast().getRawCommentForAnyRedecl(&entry);
+  if (raw == nullptr) return comment;
+  std::istringstream lines(raw->getFormattedText(parsed.sources(), parsed.ast().getDiagnostics()));
+  std::string* current = &comment.text;
+  for (std::string line; std::getline(lines, line);) {
+    line = clean(line);
+    for (const std::string command : {"\\param ", "@param "}) {
+      if (!line.starts_with(command)) continue;
+      std::istringstream rest(line.substr(command.size()));
+      std::string name;
+      rest >> name;
+      std::getline(rest, line);
+      line = clean(line);
+      current = &comment.parameters[name];
+    }
+    if (line.empty()) continue;
+    if (!current->empty()) *current += ' ';
+    *current += line;
+  }
+  return comment;
+}
+
+class Description {
+ public:
+  Description(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+              Problems& problems)
+      : entry_(entry), extents_(extents), problems_(problems), comment_(comment_of(parsed, entry)) {}
+
+  void write(json& answer) {
+    check_signature();
+    answer["comment"] = comment_.text;
+    answer["place"] = problems_.place_text(entry_.getLocation());
+    answer["parameters"] = json::array();
+    for (unsigned i = 1; i < entry_.getNumParams(); ++i)
+      answer["parameters"].push_back(parameter(*entry_.getParamDecl(i)));
+  }
+
+ private:
+  void check_signature() {
+    const std::string name = "'" + entry_.getNameAsString() + "'";
+    if (!entry_.getReturnType()->isVoidType()) {
+      problems_.add(entry_.getLocation(), name + " returns '" + entry_.getReturnType().getAsString() +
+                                              "', and nobody would take it; make it void");
+    }
+    if (entry_.isVariadic()) problems_.add(entry_.getLocation(), name + " takes any number of arguments; name each");
+    if (entry_.getNumParams() == 0 || !is_context(entry_.getParamDecl(0)->getType())) {
+      problems_.add(entry_.getLocation(), "the first parameter of " + name + " must be const iris::device::Context&");
+    }
+  }
+
+  json parameter(const clang::ParmVarDecl& parameter) {
+    const std::string name = parameter.getNameAsString();
+    const clang::SourceLocation where = parameter.getLocation();
+    const clang::QualType type = parameter.getType().getNonReferenceType();
+    json result = {{"name", name},
+                   {"is_buffer", type->isPointerType()},
+                   {"dtype", "i32"},
+                   {"is_const", false},
+                   {"symmetric", is_symmetric(parameter)},
+                   {"comment", comment_.parameters[name]},
+                   {"place", problems_.place_text(where)}};
+    if (name.empty()) {
+      problems_.add(where, "a parameter without a name; launchers and descriptions call it by its name");
+    } else if (type->isPointerType()) {
+      add_buffer(parameter, type->getPointeeType(), result);
+    } else {
+      check_extent(parameter, type);
+    }
+    return result;
+  }
+
+  void add_buffer(const clang::ParmVarDecl& parameter, clang::QualType element, json& result) {
+    result["is_const"] = element.isConstQualified();
+    const auto dtype = dtype_of(element);
+    if (dtype) {
+      result["dtype"] = *dtype;
+    } else {
+      problems_.add(parameter.getLocation(), "'" + parameter.getNameAsString() + "' points to '" +
+                                                 element.getUnqualifiedType().getAsString() +
+                                                 "'; buffers are of f64, f32, f16, bf16, e4m3 or i32");
+    }
+  }
+
+  void check_extent(const clang::ParmVarDecl& parameter, clang::QualType type) {
+    const std::string name = parameter.getNameAsString();
+    std::string list;
+    for (const std::string& extent : extents_) list += (list.empty() ? "" : ", ") + extent;
+    if (std::ranges::find(extents_, name) == extents_.end()) {
+      problems_.add(
+          parameter.getLocation(),
+          "'" + name + "' is no extent of the shape (" + list +
+              "); a launch passes the Context, buffers and extents, and what is fixed is a constant of Config");
+    } else if (type.getCanonicalType().getUnqualifiedType().getAsString() != "long long") {
+      problems_.add(parameter.getLocation(), "extents are i64, and '" + name + "' is '" + type.getAsString() + "'");
+    }
+  }
+
+  const clang::FunctionDecl& entry_;
+  const std::vector<std::string>& extents_;
+  Problems& problems_;
+  Comment comment_;
+};
+
+}  // namespace
+
+const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, Problems& problems) {
+  std::vector<const clang::FunctionDecl*> found;
+  std::string others;
+  for (const clang::FunctionDecl* function : functions_of(parsed)) {
+    const std::string qualified = function->getQualifiedNameAsString();
+    if (qualified == name) {
+      found.push_back(function);
+    } else if (others.size() < 200 && is_users(parsed, *function)) {
+      others += (others.empty() ? "" : ", ") + qualified;
+    }
+  }
+  const clang::SourceLocation start = parsed.sources().getLocForStartOfFile(parsed.sources().getMainFileID());
+  if (found.empty()) {
+    problems.add(start, "there is no function '" + name + "' here" +
+                            (others.empty() ? ", nor any other" : "; there are: " + others));
+    return nullptr;
+  }
+  if (found.size() > 1) {
+    problems.add(found[1]->getLocation(), "several functions are called '" + name + "', the first at " +
+                                              problems.place_text(found[0]->getLocation()) + "; rename one");
+    return nullptr;
+  }
+  const auto* as_template = found[0]->getDescribedFunctionTemplate();
+  if (as_template == nullptr) return found[0];
+  const clang::TemplateParameterList& parameters = *as_template->getTemplateParameters();
+  const bool over_config = parameters.size() == 1 && llvm::isa<clang::TemplateTypeParmDecl>(parameters.getParam(0)) &&
+                           !parameters.getParam(0)->isParameterPack();
+  if (!over_config) {
+    problems.add(as_template->getLocation(), "'" + name + "' must be a template over one type, Config, or no template");
+    return nullptr;
+  }
+  return as_template;
+}
+
+const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry) {
+  const auto* as_template = llvm::dyn_cast<clang::FunctionTemplateDecl>(&entry);
+  if (as_template == nullptr) return llvm::cast<clang::FunctionDecl>(&entry)->getDefinition();
+  for (const clang::FunctionDecl* made : as_template->specializations()) {
+    if (const clang::FunctionDecl* definition = made->getDefinition()) return definition;
+  }
+  return nullptr;
+}
+
+void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+                    json& answer, Problems& problems) {
+  Description(parsed, entry, extents, problems).write(answer);
+}
+
+}  // namespace iris::clang_library

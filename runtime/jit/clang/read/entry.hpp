@@ -1,0 +1,47 @@
+#pragma once
+
+#include <clang/AST/Decl.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/jit/clang/parse.hpp"
+
+namespace iris::clang_library {
+
+/// Errors at places of what Parsed has read.
+class Problems {
+ public:
+  explicit Problems(const Parsed& parsed) : parsed_(parsed) {}
+
+  void add(clang::SourceLocation where, std::string message) {
+    found.push_back({.message = std::move(message), .place = place(where)});
+  }
+  Place place(clang::SourceLocation where) const {
+    return place_of(parsed_.sources(), parsed_.ast().getLangOpts(),
+                    clang::CharSourceRange::getTokenRange(where, where));
+  }
+  /// `halo.hip:12:3`
+  std::string place_text(clang::SourceLocation where) const {
+    const Place at = place(where);
+    return at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  }
+
+  std::vector<Diagnostic> found;
+
+ private:
+  const Parsed& parsed_;
+};
+
+/// The function of that qualified name in the user's files; null, with an error, if there is none or several.
+const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, Problems& problems);
+
+/// Of a template the function that was made of it with the one configuration that was asked for.
+const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry);
+
+/// The fields `parameters` and `comment` of the answer, see read_kernel.cpp.
+void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+                    nlohmann::json& answer, Problems& problems);
+
+}  // namespace iris::clang_library

@@ -1,0 +1,263 @@
+#include "runtime/jit/clang/read/reach.hpp"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/ExprCXX.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/SourceManager.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace iris::clang_library {
+namespace {
+
+using nlohmann::json;
+
+/// A sum of products of numbers and extents: the extents of each product, sorted, and its number.
+using Polynomial = std::map<std::vector<std::string>, long long>;
+
+constexpr long long largest = 1LL << 40;
+
+std::optional<Polynomial> add(Polynomial a, const Polynomial& b) {
+  for (const auto& [names, factor] : b) a[names] += factor;
+  return a;
+}
+
+std::optional<Polynomial> multiply(const Polynomial& a, const Polynomial& b) {
+  Polynomial product;
+  for (const auto& [names, factor] : a) {
+    for (const auto& [more, by] : b) {
+      std::vector<std::string> all = names;
+      all.insert(all.end(), more.begin(), more.end());
+      std::ranges::sort(all);
+      long long value = 0;
+      if (all.size() > 4 || __builtin_mul_overflow(factor, by, &value) || value > largest) return std::nullopt;
+      product[all] += value;
+    }
+  }
+  return product;
+}
+
+std::optional<long long> constant_of(const Polynomial& polynomial) {
+  if (polynomial.empty()) return 0;
+  if (polynomial.size() > 1 || !polynomial.begin()->first.empty()) return std::nullopt;
+  return polynomial.begin()->second;
+}
+
+bool is_device_function(const clang::FunctionDecl& function, llvm::StringRef name) {
+  return function.getDeclName().isIdentifier() && function.getName() == name &&
+         function.getQualifiedNameAsString() == "iris::device::" + name.str();
+}
+
+/// The number of elements that an expression comes to, or is at most; nothing if it cannot be told.
+class ElementCount {
+ public:
+  ElementCount(const clang::ASTContext& ast, const clang::FunctionDecl& entry, const std::vector<std::string>& extents)
+      : ast_(ast), entry_(entry), extents_(extents) {}
+
+  std::optional<Polynomial> of(const clang::Expr* expression, int depth = 0) const {
+    expression = expression->IgnoreParenImpCasts();
+    if (depth > 64 || expression->isValueDependent()) return std::nullopt;
+    clang::Expr::EvalResult result;
+    if (expression->EvaluateAsInt(result, ast_)) {
+      const long long value = result.Val.getInt().getExtValue();
+      return value >= 0 && value <= largest ? std::optional(Polynomial{{{}, value}}) : std::nullopt;
+    }
+    if (const auto* cast = llvm::dyn_cast<clang::ExplicitCastExpr>(expression))
+      return of(cast->getSubExpr(), depth + 1);
+    if (const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(expression)) return of_name(*named->getDecl(), depth);
+    if (const auto* call = llvm::dyn_cast<clang::CallExpr>(expression)) return of_call(*call, depth);
+    const auto* operation = llvm::dyn_cast<clang::BinaryOperator>(expression);
+    if (operation == nullptr) return std::nullopt;
+    const auto left = of(operation->getLHS(), depth + 1);
+    const auto right = of(operation->getRHS(), depth + 1);
+    if (!left || !right) return std::nullopt;
+    if (operation->getOpcode() == clang::BO_Add) return add(*left, *right);
+    if (operation->getOpcode() == clang::BO_Mul) return multiply(*left, *right);
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Polynomial> of_name(const clang::ValueDecl& decl, int depth) const {
+    if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(&decl)) {
+      const std::string name = parameter->getNameAsString();
+      const bool is_extent =
+          parameter->getDeclContext() == &entry_ && std::ranges::find(extents_, name) != extents_.end();
+      return is_extent ? std::optional(Polynomial{{{name}, 1}}) : std::nullopt;
+    }
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
+    if (variable == nullptr || !variable->getType().isConstQualified() || variable->getInit() == nullptr)
+      return std::nullopt;
+    return of(variable->getInit(), depth + 1);
+  }
+
+  /// round_up(x, by) is at most x + by - 1.
+  std::optional<Polynomial> of_call(const clang::CallExpr& call, int depth) const {
+    const clang::FunctionDecl* callee = call.getDirectCallee();
+    if (callee == nullptr || !is_device_function(*callee, "round_up")) return std::nullopt;
+    const auto value = of(call.getArg(0), depth + 1);
+    const auto by = of(call.getArg(1), depth + 1);
+    const auto number = by ? constant_of(*by) : std::nullopt;
+    if (!value || !number || *number < 1) return std::nullopt;
+    return add(*value, {{{}, *number - 1}});
+  }
+
+  const clang::ASTContext& ast_;
+  const clang::FunctionDecl& entry_;
+  const std::vector<std::string>& extents_;
+};
+
+/// The value of a static constant of a configuration.
+std::optional<long long> number_of(const clang::CXXRecordDecl& config, llvm::StringRef name) {
+  for (const clang::Decl* member : config.decls()) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(member);
+    if (variable == nullptr || variable->getName() != name) continue;
+    const clang::APValue* value = variable->evaluateValue();
+    if (value != nullptr && value->isInt()) return value->getInt().getExtValue();
+  }
+  return std::nullopt;
+}
+
+/// Visits the entry and, once each, all functions that it can come to.
+class Walk : public clang::RecursiveASTVisitor<Walk> {
+ public:
+  Walk(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+       Problems& problems)
+      : parsed_(parsed), problems_(problems), count_(parsed.ast(), entry, extents) {
+    reach(entry);
+    while (!pending_.empty()) {
+      const clang::FunctionDecl* next = pending_.back();
+      pending_.pop_back();
+      TraverseStmt(next->getBody());
+      const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(next);
+      if (constructor == nullptr) continue;
+      for (const clang::CXXCtorInitializer* member : constructor->inits()) TraverseStmt(member->getInit());
+    }
+  }
+
+  bool shouldVisitImplicitCode() const { return true; }
+
+  bool VisitDeclRefExpr(clang::DeclRefExpr* reference) {
+    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl())) reach(*function);
+    return true;
+  }
+  bool VisitMemberExpr(clang::MemberExpr* member) {
+    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(member->getMemberDecl())) reach(*function);
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
+    const clang::CXXConstructorDecl* constructor = construction->getConstructor();
+    reach(*constructor);
+    if (const clang::CXXDestructorDecl* destructor = constructor->getParent()->getDestructor()) reach(*destructor);
+    note_launch(*construction, *constructor->getParent());
+    return true;
+  }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee == nullptr) return true;
+    if (is_device_function(*callee, "flags")) note_flags(*call, *callee);
+    if (is_device_function(*callee, "workspace")) note_workspace(*call, *callee);
+    const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
+    const bool is_users = !parsed_.sources().isInSystemHeader(parsed_.sources().getExpansionLoc(call->getBeginLoc()));
+    if (method != nullptr && is_users && callee->getQualifiedNameAsString() == "iris::device::Launch::workspace") {
+      problems_.add(call->getExprLoc(),
+                    "launch.workspace<T>() does not say how much; write workspace<T>(launch, count)");
+    }
+    return true;
+  }
+
+  json answer() const {
+    json terms = json::array();
+    for (const auto& [names, bytes] : workspace_) terms.push_back({{"bytes", bytes}, {"extents", names}});
+    json result = {{"waits", waits_}, {"flags", flags_}, {"workspace", std::move(terms)}, {"launch", nullptr}};
+    if (launch_) result["launch"] = *launch_;
+    return result;
+  }
+
+ private:
+  void reach(const clang::FunctionDecl& function) {
+    const clang::FunctionDecl* definition = function.getDefinition();
+    if (definition == nullptr || !definition->hasBody() || !seen_.insert(definition).second) return;
+    waits_ = waits_ || is_device_function(*definition, "raise_fault") || is_device_function(*definition, "atomic_load");
+    pending_.push_back(definition);
+  }
+
+  void note_flags(const clang::CallExpr& call, const clang::FunctionDecl& callee) {
+    if (flags_at_.isValid() && flags_at_ != call.getExprLoc()) {
+      problems_.add(call.getExprLoc(), "flags are asked for at " + problems_.place_text(flags_at_) +
+                                           " already; ask once, for all of them");
+      return;
+    }
+    flags_at_ = call.getExprLoc();
+    flags_ = callee.getTemplateSpecializationArgs()->get(0).getAsIntegral().getExtValue();
+  }
+
+  void note_workspace(const clang::CallExpr& call, const clang::FunctionDecl& callee) {
+    if (workspace_at_.isValid()) {
+      if (workspace_at_ != call.getExprLoc())
+        problems_.add(call.getExprLoc(), "a workspace is asked for at " + problems_.place_text(workspace_at_) +
+                                             " already; ask once, for all of it");
+      return;
+    }
+    workspace_at_ = call.getExprLoc();
+    const auto elements = count_.of(call.getArg(1));
+    if (!elements) {
+      problems_.add(
+          call.getArg(1)->getExprLoc(),
+          "cannot tell how many elements that is; write a sum of products of numbers and the entry's extents, "
+          "in the entry itself or in a const of it");
+      return;
+    }
+    const clang::QualType element = callee.getTemplateSpecializationArgs()->get(0).getAsType();
+    const long long bytes = parsed_.ast().getTypeSizeInChars(element).getQuantity();
+    for (const auto& [names, factor] : *elements) workspace_[names] = factor * bytes;
+  }
+
+  /// A Launch of another configuration than the one that was asked for.
+  void note_launch(const clang::CXXConstructExpr& construction, const clang::CXXRecordDecl& record) {
+    const auto* made = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
+    if (made == nullptr || made->getQualifiedNameAsString() != "iris::device::Launch") return;
+    const clang::CXXRecordDecl* config = made->getTemplateArgs()[0].getAsType()->getAsCXXRecordDecl();
+    if (config == nullptr || config->getQualifiedNameAsString() == "irisgen_reading::Config") return;
+    json launch = {{"place", problems_.place_text(construction.getExprLoc())}};
+    for (const char* name : {"world", "blocks", "threads"}) {
+      const auto value = number_of(*config, name);
+      if (!value) {
+        problems_.add(config->getLocation(), "'" + config->getNameAsString() + "' has no constant '" + name +
+                                                 "', which a Launch needs; add static constexpr i32 " + name);
+        return;
+      }
+      launch[name] = *value;
+    }
+    if (launch_ && *launch_ != launch && (*launch_)["place"] != launch["place"]) {
+      problems_.add(construction.getExprLoc(),
+                    "a kernel makes one Launch; another is at " + (*launch_)["place"].get<std::string>());
+      return;
+    }
+    launch_ = std::move(launch);
+  }
+
+  const Parsed& parsed_;
+  Problems& problems_;
+  ElementCount count_;
+  std::set<const clang::FunctionDecl*> seen_;
+  std::vector<const clang::FunctionDecl*> pending_;
+  bool waits_ = false;
+  long long flags_ = 0;
+  clang::SourceLocation flags_at_;
+  std::map<std::vector<std::string>, long long> workspace_;  ///< bytes
+  clang::SourceLocation workspace_at_;
+  std::optional<json> launch_;
+};
+
+}  // namespace
+
+void describe_reach(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+                    json& answer, Problems& problems) {
+  answer.update(Walk(parsed, entry, extents, problems).answer());
+}
+
+}  // namespace iris::clang_library

@@ -1,0 +1,119 @@
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/DeclTemplate.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/jit/clang/parse.hpp"
+#include "runtime/jit/clang/read/entry.hpp"
+#include "runtime/jit/clang/read/reach.hpp"
+#include "runtime/jit/clang/read/splice.hpp"
+#include "runtime/jit/clang/tasks.hpp"
+
+// Question: name, source, headers, `folder` (what the name begins with and emitted files leave out), `entry`, `config`
+// (`struct Config { … };`), `includes` (of the vocabulary, that the emitted entry needs) and `extents`.
+// Answer: problems, as lint's findings; where there is none all that irisgen::KernelSource has, by its names.
+namespace iris::clang_library {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* annotations = "#define IRIS_SYMMETRIC __attribute__((annotate(\"iris_symmetric\")))\n";
+
+/// Behind the user's file, where the emitted file has it, too.
+std::string instantiation(const json& question, bool is_template) {
+  std::string text;
+  for (const auto& header : question.at("includes")) text += "#include <" + header.get<std::string>() + ">\n";
+  text += "namespace irisgen_reading {\nusing namespace iris::device;\n" + question.at("config").get<std::string>();
+  const std::string call = "::" + question.at("entry").get<std::string>() + (is_template ? "<Config>" : "");
+  return text + "[[maybe_unused]] constexpr auto entry = &" + call + ";\n}\n";
+}
+
+bool has_errors(const std::vector<Diagnostic>& diagnostics) {
+  return std::ranges::any_of(diagnostics, [](const Diagnostic& one) { return one.severity == "error"; });
+}
+
+/// Without what the user cannot see: notes about our own lines.
+std::vector<Diagnostic> shown(std::vector<Diagnostic> diagnostics) {
+  std::erase_if(diagnostics, [](const Diagnostic& one) { return one.severity != "error"; });
+  for (Diagnostic& one : diagnostics) {
+    std::erase_if(one.notes, [](const Diagnostic& note) { return note.place.file.starts_with("/irisgen/"); });
+  }
+  return diagnostics;
+}
+
+/// Members of Config that something refers to.
+json used_members(const Parsed& parsed) {
+  json names = json::array();
+  for (const clang::Decl* decl : parsed.ast().getTranslationUnitDecl()->decls()) {
+    const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl);
+    if (space == nullptr || !space->getDeclName() || space->getName() != "irisgen_reading") continue;
+    for (const clang::Decl* inner : space->decls()) {
+      const auto* config = llvm::dyn_cast<clang::CXXRecordDecl>(inner);
+      if (config == nullptr || config->getName() != "Config") continue;
+      for (const clang::Decl* member : config->decls()) {
+        const auto* named = llvm::dyn_cast<clang::NamedDecl>(member);
+        if (named != nullptr && !llvm::isa<clang::CXXRecordDecl>(member) && member->isReferenced())
+          names.push_back(named->getNameAsString());
+      }
+    }
+  }
+  return names;
+}
+
+json answer_of(std::vector<Diagnostic> problems) {
+  return {{"problems", shown(std::move(problems))}};
+}
+
+/// Whether the entry is a template; its errors, if there are any.
+bool is_template(const ParseRequest& request, const std::string& entry, std::vector<Diagnostic>& problems) {
+  const Parsed parsed(request);
+  if (!parsed.ok()) {
+    problems = parsed.diagnostics();
+    return false;
+  }
+  Problems own(parsed);
+  const clang::NamedDecl* found = find_entry(parsed, entry, own);
+  problems = own.found;
+  return found != nullptr && llvm::isa<clang::FunctionTemplateDecl>(found);
+}
+
+}  // namespace
+
+json answer_read_kernel(const json& question) {
+  ParseRequest request = parse_request(question);
+  request.before = annotations;
+  const auto entry_name = question.at("entry").get<std::string>();
+  std::vector<Diagnostic> problems;
+  const bool takes_config = is_template(request, entry_name, problems);
+  if (has_errors(problems)) return answer_of(std::move(problems));
+
+  Inclusions inclusions;
+  request.after = instantiation(question, takes_config);
+  request.prepare = [&](clang::Preprocessor& preprocessor) { inclusions.observe(preprocessor); };
+  const Parsed parsed(request);
+  if (!parsed.ok()) return answer_of(parsed.diagnostics());
+  Problems own(parsed);
+  const clang::NamedDecl* entry = find_entry(parsed, entry_name, own);
+  const clang::FunctionDecl* function = entry == nullptr ? nullptr : instantiated(*entry);
+  if (function == nullptr) return answer_of(own.found);
+
+  json answer = {{"takes_config", takes_config}, {"constants", used_members(parsed)}};
+  const auto extents = question.at("extents").get<std::vector<std::string>>();
+  describe_entry(parsed, *function, extents, answer, own);
+  describe_reach(parsed, *function, extents, answer, own);
+  const SplicedText spliced =
+      splice(inclusions, parsed.preprocessor(), question.at("folder").get<std::string>(), own.found);
+  answer["text"] = spliced.text;
+  answer["device_includes"] = spliced.includes;
+  answer["macros"] = spliced.macros;
+  answer["files"] = spliced.files;
+  if (has_errors(own.found)) return answer_of(own.found);
+  answer["problems"] = json::array();
+  return answer;
+}
+
+}  // namespace iris::clang_library

@@ -1,0 +1,168 @@
+#include "iris/source_reader.hpp"
+
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "generator/manifest/hash.hpp"
+#include "runtime/jit/compilers/ask.hpp"
+
+namespace iris {
+namespace {
+
+using irisgen::KernelSource;
+using irisgen::SourceError;
+using irisgen::SourceQuestion;
+using nlohmann::json;
+
+/// One byte more than Clang's side takes, which says that it is too much.
+constexpr std::streamsize most_bytes = (1 << 20) + 1;
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(most_bytes), '\0');
+  if (!file.read(text.data(), most_bytes) && (file.bad() || file.gcount() == 0) && !file.eof()) return std::nullopt;
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+/// `halo.hip:12:3: error: …`, the line and a caret below it, then its notes.
+std::string rendered(const json& diagnostic) {
+  const json& place = diagnostic.at("place");
+  const auto column = place.at("column").get<int>();
+  std::string text = place.at("file").get<std::string>() + ":" + std::to_string(place.at("line").get<int>()) + ":" +
+                     std::to_string(column) + ": " + diagnostic.at("severity").get<std::string>() + ": " +
+                     diagnostic.at("message").get<std::string>() + "\n";
+  const auto line = place.at("source_line").get<std::string>();
+  if (!line.empty() && column > 0) {
+    std::string indent = line.substr(0, static_cast<std::size_t>(column - 1));
+    for (char& c : indent) c = c == '\t' ? '\t' : ' ';
+    text.append("  ").append(line).append("\n  ").append(indent).append("^\n");
+  }
+  for (const json& note : diagnostic.at("notes")) text += rendered(note);
+  return text;
+}
+
+/// Of `examples/halo.hip` in the folder `examples/`, `examples/halo.hip` or `halo.hip` as messages should show it.
+std::string path_of(const std::string& folder, const std::string& source) {
+  return folder == "." ? source : folder + (folder.ends_with('/') ? "" : "/") + source;
+}
+
+KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
+  KernelSource source;
+  source.entry = question.entry;
+  source.file = question.source;
+  answer.at("takes_config").get_to(source.takes_config);
+  answer.at("constants").get_to(source.constants);
+  answer.at("waits").get_to(source.waits);
+  answer.at("flags").get_to(source.flags);
+  answer.at("comment").get_to(source.comment);
+  answer.at("place").get_to(source.place);
+  answer.at("macros").get_to(source.macros);
+  answer.at("text").get_to(source.text);
+  answer.at("files").get_to(source.files);
+  for (const json& parameter : answer.at("parameters")) {
+    source.parameters.push_back({.name = parameter.at("name"),
+                                 .is_buffer = parameter.at("is_buffer"),
+                                 .dtype = dtype_from(parameter.at("dtype").get<std::string>()).value(),
+                                 .is_const = parameter.at("is_const"),
+                                 .symmetric = parameter.at("symmetric"),
+                                 .comment = parameter.at("comment"),
+                                 .place = parameter.at("place")});
+  }
+  for (const json& term : answer.at("workspace")) {
+    source.workspace.terms.push_back({.bytes = term.at("bytes"), .extents = term.at("extents")});
+  }
+  if (const json& launch = answer.at("launch"); !launch.is_null()) {
+    source.launch = {.world = launch.at("world"),
+                     .blocks = launch.at("blocks"),
+                     .threads = launch.at("threads"),
+                     .place = launch.at("place")};
+  }
+  return source;
+}
+
+/// Of the vocabulary, what the emitted entry needs whatever the kernel includes.
+std::vector<std::string> includes_for(const SourceQuestion& question) {
+  std::vector<std::string> includes = {"iris/device/context.hpp", "iris/device/numeric.hpp"};
+  if (question.config.find("using Operation") != std::string::npos) includes.emplace_back("iris/device/reduce.hpp");
+  return includes;
+}
+
+KernelSource read_by_clang(const SourceQuestion& question, const std::string& path, const std::string& text) {
+  const std::vector<std::string> includes = includes_for(question);
+  const json answer = ask({{"task", "read_kernel"},
+                           {"name", path},
+                           {"source", text},
+                           {"folder", path.substr(0, path.size() - question.source.size())},
+                           {"entry", question.entry},
+                           {"config", question.config},
+                           {"includes", includes},
+                           {"extents", question.extents}});
+  std::string words;
+  for (const json& problem : answer.at("problems")) words += rendered(problem);
+  if (!words.empty()) {
+    const json& first = answer.at("problems").front().at("place");
+    throw SourceError("'" + question.entry + "' of " + question.source + " cannot be read; see " +
+                          first.at("file").get<std::string>() + ":" + std::to_string(first.at("line").get<int>()),
+                      std::move(words));
+  }
+  KernelSource source = kernel_source(question, answer);
+  source.device_includes = includes;
+  for (const json& include : answer.at("device_includes")) {
+    if (std::ranges::find(includes, include.get<std::string>()) == includes.end())
+      source.device_includes.push_back(include);
+  }
+  return source;
+}
+
+class ClangReader final : public irisgen::SourceReader {
+ public:
+  KernelSource read_kernel(const SourceQuestion& question) const override {
+    const std::string path = path_of(question.folder, question.source);
+    const std::optional<std::string> text = read_file(path);
+    if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
+    const std::string key = json{path, question.entry, question.config, question.extents}.dump();
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(key);
+        known != known_.end() && known->second.hash == hash_of(known->second.source.files))
+      return known->second.source;
+    KernelSource source = read_by_clang(question, path, *text);
+    const std::string hash = hash_of(source.files);
+    return known_.insert_or_assign(key, Known{std::move(source), hash}).first->second.source;
+  }
+
+ private:
+  struct Known {
+    KernelSource source;
+    std::string hash;
+  };
+
+  static std::string hash_of(const std::vector<std::string>& files) {
+    std::string hashes;
+    for (const std::string& file : files) hashes += sha256_hex(read_file(file).value_or(""));
+    return hashes;
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Known> known_;
+};
+
+}  // namespace
+
+std::shared_ptr<const irisgen::SourceReader> source_reader() {
+  static const auto reader = std::make_shared<const ClangReader>();
+  return reader;
+}
+
+void attach_source_reader(irisgen::Spec& spec) {
+  for (irisgen::KernelSpec& kernel : spec.kernels) {
+    if (kernel.user && !kernel.user->reader) kernel.user->reader = source_reader();
+  }
+}
+
+}  // namespace iris
