@@ -68,6 +68,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
 
   RunOutcome outcome;
   outcome.launches = command.repeat;
+  outcome.has_reference = !plan.user || !plan.user->reference.none();
   progress.show(plan.name + ": compiling");
   const auto start = std::chrono::steady_clock::now();
   outcome.built = iris::build_operation(plan, command.compiler);
@@ -77,6 +78,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .seed = command.seed,
                            .repeat = command.repeat,
                            .verify = !command.no_verify,
+                           .reference = command.no_verify ? nullptr : iris::reference_of(plan),
                            .inputs = std::move(inputs.buffers),
                            .progress = {}};
   options.progress = [&](std::string_view stage, int done, int total) {

@@ -38,8 +38,9 @@ std::string paint(const char* color, const std::string& text) {
 /// "rank 3, output[17]", with the launch if there were several.
 std::string place_of_worst(const RunOutcome& outcome) {
   const iris::WorstElement& worst = outcome.report.worst;
-  std::string place = "rank " + std::to_string(worst.rank) + ", " + outcome.report.output +
-                      place_in(shown_shape(outcome.report.shape), worst.element.index);
+  const iris::RunOutput& output = outcome.report.outputs.at(worst.output);
+  std::string place = "rank " + std::to_string(worst.rank) + ", " + output.name +
+                      place_in(shown_shape(output.shape), worst.element.index);
   if (outcome.launches > 1) place += ", launch " + std::to_string(worst.launch);
   return place;
 }
@@ -56,7 +57,7 @@ void print_verdict(const RunOutcome& outcome) {
   const iris::RunReport& report = outcome.report;
   for (const std::string& violation : report.violations) std::cout << "  " << violation << '\n';
   if (!report.verified) {
-    std::cout << "  not verified\n";
+    std::cout << "  not verified" << (outcome.has_reference ? "\n" : ": the description names no reference\n");
   } else if (report.passed) {
     std::cout << "  " << paint("\033[1;32m", "verified") << ": all " << plural(report.elements, "element") << " of "
               << plural(outcome.built.manifest.problem.world, "rank") << " agree with the float64 reference\n";
@@ -76,7 +77,7 @@ Json worst_json(const RunOutcome& outcome) {
   if (worst.element.index < 0) return nullptr;
   return {{"launch", worst.launch},
           {"rank", worst.rank},
-          {"argument", outcome.report.output},
+          {"argument", outcome.report.outputs.at(worst.output).name},
           {"index", worst.element.index},
           {"actual", finite(worst.element.actual)},
           {"expected", finite(worst.element.expected)},
@@ -98,6 +99,20 @@ std::string grids_of(const iris::Manifest& manifest) {
   return join(grids);
 }
 
+/// ", output (8, 40)", of each output.
+std::string shapes_of(const iris::RunReport& report) {
+  std::string text;
+  for (const iris::RunOutput& output : report.outputs)
+    text += ", " + output.name + ' ' + shape_text(shown_shape(output.shape));
+  return text;
+}
+
+Json shapes_json(const iris::RunReport& report) {
+  Json shapes = Json::object();
+  for (const iris::RunOutput& output : report.outputs) shapes[output.name] = shown_shape(output.shape);
+  return shapes;
+}
+
 Json kernels_json(const iris::Manifest& manifest) {
   Json kernels = Json::array();
   for (const iris::KernelEntry& kernel : manifest.kernels) {
@@ -113,9 +128,11 @@ void print_outcome(const RunOutcome& outcome) {
   const iris::Manifest& manifest = outcome.built.manifest;
   const iris::RunReport& report = outcome.report;
   const iris::Problem& problem = manifest.problem;
-  std::cout << heading(manifest.name) << ": " << problem.pattern << " (" << manifest.variant << ") of "
-            << to_string(problem.dtype) << ", " << plural(problem.world, "rank") << " on " << manifest.target << " ("
-            << report.device << "), " << report.output << ' ' << shape_text(shown_shape(report.shape)) << '\n';
+  const bool is_user = problem.pattern == user_pattern;
+  const std::string what = is_user ? "a kernel of your own" : problem.pattern + " (" + manifest.variant + ")";
+  std::cout << heading(manifest.name) << ": " << what << " of " << to_string(problem.dtype) << ", "
+            << plural(problem.world, "rank") << " on " << manifest.target << " (" << report.device << ")"
+            << shapes_of(report) << '\n';
   std::cout << "  compiled by " << outcome.built.code.front().compiler << " in " << milliseconds(outcome.build_ms)
             << (from_cache(outcome) ? " (from the cache)" : "") << "; " << outcome.launches
             << (outcome.launches == 1 ? " launch of " : " launches of ") << grids_of(manifest) << " threads in "
@@ -132,7 +149,7 @@ Json to_json(const RunOutcome& outcome) {
           {"world", manifest.problem.world},   {"target", manifest.target},
           {"device", report.device},           {"compiler", outcome.built.code.front().compiler},
           {"from_cache", from_cache(outcome)}, {"kernels", kernels_json(manifest)},
-          {"launches", outcome.launches},      {"shape", shown_shape(report.shape)},
+          {"launches", outcome.launches},      {"shapes", shapes_json(report)},
           {"verified", report.verified},       {"passed", report.passed},
           {"elements", report.elements},       {"wrong", report.wrong},
           {"worst", worst_json(outcome)},      {"violations", report.violations},

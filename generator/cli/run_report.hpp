@@ -13,7 +13,8 @@ struct RunOutcome {
   iris::BuiltOperation built;
   iris::RunReport report;
   int launches = 1;
-  double build_ms = 0;  ///< source to code object, the cache included
+  bool has_reference = true;  ///< that says what is right
+  double build_ms = 0;        ///< source to code object, the cache included
 };
 
 /// Lines for people, on standard output.

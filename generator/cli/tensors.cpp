@@ -189,9 +189,10 @@ Shape shown_shape(const Shape& shape) {
 void write_outputs(const Plan& plan, const Assignments& patterns, const iris::RunReport& report) {
   for (const auto& [name, pattern] : patterns) {
     const iris::Argument& argument = argument_named(plan, name, Side::output);
+    const auto output = std::ranges::find(report.outputs, name, &iris::RunOutput::name);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::write_npy(path_of_rank(pattern, rank),
-                      {argument.dtype, shown_shape(report.shape), report.outputs.at(static_cast<std::size_t>(rank))});
+                      {argument.dtype, shown_shape(output->shape), output->content.at(static_cast<std::size_t>(rank))});
     }
   }
 }

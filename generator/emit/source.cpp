@@ -1,39 +1,16 @@
 #include "irisgen/source.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <stdexcept>
+#include <type_traits>
 
+#include "generator/emit/inliner.hpp"
 #include "generator/emit/layout.hpp"
-#include "generator/language/resources.hpp"
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/describe.hpp"
 
 namespace irisgen {
 namespace {
-
-std::string_view required_resource(std::string_view path) {
-  const auto text = resource(path);
-  if (!text) throw std::logic_error("no file " + std::string(path) + " among the embedded resources");
-  return *text;
-}
-
-/// Splits off the first line, with its line end.
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end);
-  return line;
-}
-
-/// The path of `#include "iris/device/…"`.
-std::optional<std::string_view> device_include(std::string_view line) {
-  constexpr std::string_view start = "#include <";
-  if (!line.starts_with("#include <iris/device/")) return std::nullopt;
-  const std::string_view path = line.substr(start.size());
-  return path.substr(0, path.find('>'));
-}
 
 /// A template in two: what it includes of device/, and what stands below the include of the sample configuration.
 struct TemplateText {
@@ -61,82 +38,6 @@ TemplateText split_template(const std::string& path) {
   }
   throw std::logic_error("templates/" + path + " does not include ../sample_config.hpp");
 }
-
-/// Where a header stands in a file that may be included beside others like it, each part of device/ counts once.
-std::string guard_of(std::string_view path) {
-  std::string name;
-  for (const char c : path) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    name += !letter ? '_' : c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
-  return name;
-}
-
-/// The parts of device/ that some includes bring, each once, in the order of their need. Of the platforms only the
-/// target's.
-class Inliner {
- public:
-  Inliner(Platform platform, std::optional<MainLoop> loop) : platform_(platform), loop_(loop) {}
-
-  void add(std::string_view text) {
-    while (!text.empty()) {
-      if (const auto path = device_include(take_line(text))) add_file(resolve(*path));
-    }
-  }
-
-  std::string take() { return std::move(result_); }
-
- private:
-  /// What chooses by the compiler's macros: the emitted source has chosen already.
-  std::string resolve(std::string_view path) const {
-    if (path == "iris/device/platform.hpp") {
-      return "iris/device/platform/" + std::string(to_string(platform_)) + ".hpp";
-    }
-    if (path == "iris/device/main_loop/any.hpp") return std::string(header_of(loop_.value()));
-    return std::string(path);
-  }
-
-  static std::string_view header_of(MainLoop loop) {
-    switch (loop) {
-      case MainLoop::fma:
-        return "iris/device/main_loop/fma.hpp";
-      case MainLoop::mfma:
-        return "iris/device/main_loop/mfma.hpp";
-      case MainLoop::wgmma:
-        return "iris/device/main_loop/wgmma.hpp";
-    }
-    return "";
-  }
-
-  void add_file(const std::string& path) {
-    if (!added_.insert(path).second) return;
-    const std::string_view text = required_resource(path);
-    add(text);
-    const std::string guard = guard_of(path);
-    // Another version of this header in the same translation unit would be another type of the same name.
-    const std::string version = "0x" + iris::sha256_hex(text).substr(0, 8);
-    result_ += "// --- " + path + "\n\n#ifndef " + guard + "\n#define " + guard + " " + version + "\n";
-    add_lines(text);
-    result_ += "#elif " + guard + " != " + version + "\n#error \"" + path +
-               " of another version of irisgen is in this translation unit\"\n#endif\n\n";
-  }
-
-  void add_lines(std::string_view text) {
-    bool blank = false;
-    while (!text.empty()) {
-      const std::string_view line = take_line(text);
-      if (device_include(line) || line.starts_with("#pragma once")) continue;
-      if (line == "\n" && blank) continue;
-      blank = line == "\n";
-      result_ += line;
-    }
-  }
-
-  Platform platform_;
-  std::optional<MainLoop> loop_;
-  std::set<std::string> added_;
-  std::string result_;
-};
 
 std::string_view launch_bound(Platform platform) {
   switch (platform) {
@@ -222,20 +123,39 @@ std::string banner(const Plan& plan, const KernelPlan& kernel) {
          plan.spec_hash + "\n\n";
 }
 
+/// The kernel's, and those that every reference may ask for.
+std::vector<Constant> constants_of_reference(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  std::vector<Constant> constants = plan.kernels.front().constants;
+  const std::vector<Constant> more = {{"world", std::int64_t{problem.world}, "", ""},
+                                      {"Element", problem.dtype, "", ""},
+                                      {"Result", problem.result, "", ""},
+                                      {"Accumulate", problem.accumulate, "", ""}};
+  for (const Constant& constant : more) {
+    if (std::ranges::find(constants, constant.name, &Constant::name) == constants.end()) constants.push_back(constant);
+  }
+  return constants;
+}
+
 std::size_t lines_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-/// What stands below the includes, in a file that has so many lines before. The compilers' messages name the user's
-/// file for what comes from there, and this one for the rest.
+/// A user's file, in a file of that name that has so many lines before. The compilers' messages name the user's file
+/// for what comes from there.
+std::string users_text(const KernelSource& source, const std::string& file, std::size_t lines_before) {
+  std::string text = "namespace source {\n" + source.text + "\n";
+  for (const std::string& macro : source.macros) text += "#undef " + macro + "\n";
+  text += "#line " + std::to_string(lines_before + lines_of(text) + 2) + " \"" + file + "\"\n";
+  return text + "}  // namespace source\n";
+}
+
+/// What stands below the includes, in a file that has so many lines before.
 std::string below_includes(const KernelPlan& kernel, Platform platform, std::size_t lines_before) {
   std::string text = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n" +
                      align_trailing_comments(config_struct(kernel)) + "\n";
   if (kernel.source) {
-    text += "namespace source {\n" + kernel.source->text + "\n";
-    for (const std::string& macro : kernel.source->macros) text += "#undef " + macro + "\n";
-    text += "#line " + std::to_string(lines_before + lines_of(text) + 2) + " \"" + kernel.stem + ".hip\"\n";
-    text += "}  // namespace source\n";
+    text += users_text(*kernel.source, kernel.stem + ".hip", lines_before + lines_of(text));
   } else {
     text += split_template(kernel.template_path).body;
   }
@@ -249,18 +169,56 @@ Source emit_source(const Plan& plan, const KernelPlan& kernel) {
   const std::string includes =
       kernel.source ? includes_of(*kernel.source) : split_template(kernel.template_path).includes;
   const std::string top = banner(plan, kernel);
-  Inliner inliner(platform, kernel.main_loop());
-  inliner.add(includes);
   const auto file = [&](const std::string& head) { return head + below_includes(kernel, platform, lines_of(head)); };
-  Source source{.name = kernel.stem + ".hip",
-                .text = file(top + includes + "\n"),
-                .self_contained = file(top + inliner.take() + "// --- the kernel\n\n"),
-                .hash = {}};
+  Source source{
+      .name = kernel.stem + ".hip",
+      .text = file(top + includes + "\n"),
+      .self_contained = file(top + inline_includes(includes, platform, kernel.main_loop()) + "// --- the kernel\n\n"),
+      .hash = {}};
   source.hash = iris::sha256_hex(source.self_contained);
   return source;
 }
 
 }  // namespace
+
+SourceQuestion question_of_reference(const Plan& plan) {
+  const UserKernel& user = plan.user.value();
+  KernelPlan kernel = plan.kernels.front();
+  kernel.constants = constants_of_reference(plan);
+  SourceQuestion question{.folder = user.folder,
+                          .source = user.reference.source,
+                          .entry = user.reference.function,
+                          .config = config_struct(kernel),
+                          .extents = {},
+                          .buffers = {}};
+  for (const iris::NamedExtent& extent : plan.problem.extents) question.extents.push_back(extent.name);
+  for (const iris::Argument& argument : plan.arguments)
+    question.buffers.push_back({argument.name, argument.access == iris::Access::read});
+  return question;
+}
+
+ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference) {
+  const std::string name = plan.name + "_reference";
+  KernelPlan kernel = plan.kernels.front();
+  kernel.constants = constants_of_reference(plan);
+  std::vector<std::string> values;
+  for (const SourceParameter& parameter : reference.parameters) {
+    const auto position = [&](const auto& all) {
+      return std::to_string(std::ranges::find(all, parameter.name, &std::remove_cvref_t<decltype(all[0])>::name) -
+                            all.begin());
+    };
+    values.push_back(parameter.is_buffer ? "buffers[" + position(plan.arguments) + "]"
+                                         : "extents[" + position(plan.problem.extents) + "]");
+  }
+  std::string text = inline_includes(includes_of(reference), Platform::host, {}) + "namespace irisgen_reference {\n\n" +
+                     "using namespace iris::device;\n\n" + align_trailing_comments(config_struct(kernel)) + "\n";
+  text += users_text(reference, name + ".cpp", lines_of(text));
+  text += "\nextern \"C\" void " + name +
+          "(const i64* extents, f64* const* const* buffers) {\n  source::" + reference.entry +
+          (reference.takes_config ? "<Config>" : "") + "(" + join(values) +
+          ");\n}\n\n}  // namespace irisgen_reference\n";
+  return {.name = name + ".cpp", .text = std::move(text), .symbol = name};
+}
 
 std::vector<Source> emit_sources(const Plan& plan) {
   std::vector<Source> sources;

@@ -45,6 +45,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   plan.name = kernel.name;
   plan.problem = problem_of(kernel, world);
   plan.target = &target;
+  plan.user = kernel.user;
   Report report("kernel '" + kernel.name + "' for " + std::string(target.name), "");
   check_world(kernel, world, target, report);
   const Pattern& pattern = pattern_of(plan.problem);

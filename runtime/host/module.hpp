@@ -1,12 +1,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 
-#include "generator/manifest/descriptor.hpp"
 #include "iris/device.hpp"
 #include "runtime/host/grid.hpp"
+#include "runtime/system/memory_library.hpp"
 
 namespace iris::host {
 
@@ -23,11 +22,7 @@ class HostModule final : public Module {
   const Function& function(const std::string& symbol) override;
 
  private:
-  struct Unload {
-    void operator()(void* library) const;
-  };
-  Descriptor file_;  // stays open: the loader knows libraries by path, and the path is this descriptor's number
-  std::unique_ptr<void, Unload> library_;
+  MemoryLibrary library_;
   std::map<std::string, HostFunction> functions_;
 };
 

@@ -1,5 +1,6 @@
 #include "iris/source_reader.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -52,19 +53,32 @@ std::string path_of(const std::string& folder, const std::string& source) {
   return folder == "." ? source : folder + (folder.ends_with('/') ? "" : "/") + source;
 }
 
-KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
+/// What kernels and references have.
+KernelSource function_source(const SourceQuestion& question, const json& answer) {
   KernelSource source;
   source.entry = question.entry;
   source.file = question.source;
   answer.at("takes_config").get_to(source.takes_config);
   answer.at("constants").get_to(source.constants);
+  answer.at("macros").get_to(source.macros);
+  answer.at("text").get_to(source.text);
+  answer.at("files").get_to(source.files);
+  return source;
+}
+
+KernelSource reference_source(const SourceQuestion& question, const json& answer) {
+  KernelSource source = function_source(question, answer);
+  for (const json& parameter : answer.at("parameters"))
+    source.parameters.push_back({.name = parameter.at("name"), .is_buffer = parameter.at("is_buffer")});
+  return source;
+}
+
+KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
+  KernelSource source = function_source(question, answer);
   answer.at("waits").get_to(source.waits);
   answer.at("flags").get_to(source.flags);
   answer.at("comment").get_to(source.comment);
   answer.at("place").get_to(source.place);
-  answer.at("macros").get_to(source.macros);
-  answer.at("text").get_to(source.text);
-  answer.at("files").get_to(source.files);
   for (const json& parameter : answer.at("parameters")) {
     source.parameters.push_back({.name = parameter.at("name"),
                                  .is_buffer = parameter.at("is_buffer"),
@@ -86,23 +100,31 @@ KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
   return source;
 }
 
-/// Of the vocabulary, what the emitted entry needs whatever the kernel includes.
-std::vector<std::string> includes_for(const SourceQuestion& question) {
-  std::vector<std::string> includes = {"iris/device/context.hpp", "iris/device/numeric.hpp"};
+enum class Kind { kernel, reference };
+
+/// Of the vocabulary, what the emitted entry needs whatever the source includes.
+std::vector<std::string> includes_for(const SourceQuestion& question, Kind kind) {
+  std::vector<std::string> includes = {"iris/device/numeric.hpp"};
+  if (kind == Kind::kernel) includes.insert(includes.begin(), "iris/device/context.hpp");
   if (question.config.find("using Operation") != std::string::npos) includes.emplace_back("iris/device/reduce.hpp");
   return includes;
 }
 
-KernelSource read_by_clang(const SourceQuestion& question, const std::string& path, const std::string& text) {
-  const std::vector<std::string> includes = includes_for(question);
-  const json answer = ask({{"task", "read_kernel"},
+KernelSource read_by_clang(const SourceQuestion& question, Kind kind, const std::string& path,
+                           const std::string& text) {
+  const std::vector<std::string> includes = includes_for(question, kind);
+  json buffers = json::array();
+  for (const SourceQuestion::Buffer& buffer : question.buffers)
+    buffers.push_back({{"name", buffer.name}, {"is_const", buffer.is_const}});
+  const json answer = ask({{"task", kind == Kind::kernel ? "read_kernel" : "read_reference"},
                            {"name", path},
                            {"source", text},
                            {"folder", path.substr(0, path.size() - question.source.size())},
                            {"entry", question.entry},
                            {"config", question.config},
                            {"includes", includes},
-                           {"extents", question.extents}});
+                           {"extents", question.extents},
+                           {"buffers", buffers}});
   std::string words;
   for (const json& problem : answer.at("problems")) words += rendered(problem);
   if (!words.empty()) {
@@ -111,7 +133,7 @@ KernelSource read_by_clang(const SourceQuestion& question, const std::string& pa
                           first.at("file").get<std::string>() + ":" + std::to_string(first.at("line").get<int>()),
                       std::move(words));
   }
-  KernelSource source = kernel_source(question, answer);
+  KernelSource source = kind == Kind::kernel ? kernel_source(question, answer) : reference_source(question, answer);
   source.device_includes = includes;
   for (const json& include : answer.at("device_includes")) {
     if (std::ranges::find(includes, include.get<std::string>()) == includes.end())
@@ -122,25 +144,31 @@ KernelSource read_by_clang(const SourceQuestion& question, const std::string& pa
 
 class ClangReader final : public irisgen::SourceReader {
  public:
-  KernelSource read_kernel(const SourceQuestion& question) const override {
-    const std::string path = path_of(question.folder, question.source);
-    const std::optional<std::string> text = read_file(path);
-    if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
-    const std::string key = json{path, question.entry, question.config, question.extents}.dump();
-    const std::lock_guard lock(mutex_);
-    if (const auto known = known_.find(key);
-        known != known_.end() && known->second.hash == hash_of(known->second.source.files))
-      return known->second.source;
-    KernelSource source = read_by_clang(question, path, *text);
-    const std::string hash = hash_of(source.files);
-    return known_.insert_or_assign(key, Known{std::move(source), hash}).first->second.source;
-  }
+  KernelSource read_kernel(const SourceQuestion& question) const override { return read(question, Kind::kernel); }
+  KernelSource read_reference(const SourceQuestion& question) const override { return read(question, Kind::reference); }
 
  private:
   struct Known {
     KernelSource source;
     std::string hash;
   };
+
+  KernelSource read(const SourceQuestion& question, Kind kind) const {
+    const std::string path = path_of(question.folder, question.source);
+    const std::optional<std::string> text = read_file(path);
+    if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
+    json buffers = json::array();
+    for (const SourceQuestion::Buffer& buffer : question.buffers) buffers.push_back({buffer.name, buffer.is_const});
+    const std::string key =
+        json{static_cast<int>(kind), path, question.entry, question.config, question.extents, buffers}.dump();
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(key);
+        known != known_.end() && known->second.hash == hash_of(known->second.source.files))
+      return known->second.source;
+    KernelSource source = read_by_clang(question, kind, path, *text);
+    const std::string hash = hash_of(source.files);
+    return known_.insert_or_assign(key, Known{std::move(source), hash}).first->second.source;
+  }
 
   static std::string hash_of(const std::vector<std::string>& files) {
     std::string hashes;

@@ -38,8 +38,8 @@ class Stopwatch {
 /// The data of one launch, on all ranks.
 struct LaunchData {
   int launch = 0;
-  std::vector<std::vector<irisgen::Values>> inputs;  ///< [rank][read argument]
-  BuffersOfRanks outputs;                            ///< [rank], after the launch
+  std::vector<std::vector<irisgen::Values>> inputs;  ///< [rank][argument that is read or updated]
+  std::vector<BuffersOfRanks> outputs;               ///< [argument that is written or updated][rank], after the launch
 };
 
 /// Puts the output of a launch, which begins so many bytes after an input, in its place there.
@@ -77,9 +77,9 @@ class Run {
   const BuiltOperation& built_;
   const Manifest& manifest_;
   const RunOptions& options_;
-  const irisgen::Pattern* pattern_;  ///< where there is something to verify
+  std::shared_ptr<const Reference> reference_;  ///< where there is something to verify
   Extents extents_;
-  std::size_t output_ = 0;  ///< index of the written argument
+  std::vector<std::size_t> outputs_;  ///< positions of the arguments that are written or updated
   int in_flight_;
   Stopwatch since_start_;
   std::unique_ptr<World> world_;
@@ -92,12 +92,14 @@ Run::Run(const BuiltOperation& built, const RunOptions& options)
     : built_(built),
       manifest_(built.manifest),
       options_(options),
-      pattern_(options.verify ? &irisgen::pattern_of(manifest_.problem) : nullptr),
+      reference_(options.verify ? options.reference : nullptr),
       extents_(resolve_extents(manifest_, options.extents)),
       in_flight_(std::clamp(options.repeat, 1, max_in_flight)) {
-  const auto written = std::ranges::find(manifest_.arguments, Access::write, &Argument::access);
-  if (written == manifest_.arguments.end()) throw std::runtime_error(manifest_.name + " writes no argument");
-  output_ = static_cast<std::size_t>(written - manifest_.arguments.begin());
+  for (std::size_t i = 0; i < manifest_.arguments.size(); ++i) {
+    if (manifest_.arguments[i].access != Access::read) outputs_.push_back(i);
+  }
+  if (outputs_.empty()) throw std::runtime_error(manifest_.name + " writes no argument");
+  if (options.verify && !reference_) reference_ = reference_of_pattern(manifest_.problem);
   if (options.in_place && manifest_.in_place == InPlace::no) {
     throw std::runtime_error(manifest_.name + " cannot work in place");
   }
@@ -113,7 +115,7 @@ Run::Run(const BuiltOperation& built, const RunOptions& options)
 void Run::check_inputs() const {
   for (const auto& [name, buffers] : options_.inputs) {
     const auto argument = std::ranges::find(manifest_.arguments, name, &Argument::name);
-    if (argument == manifest_.arguments.end() || argument->access != Access::read) {
+    if (argument == manifest_.arguments.end() || argument->access == Access::write) {
       throw std::runtime_error(manifest_.name + " reads no argument '" + name + "'");
     }
     if (buffers.size() != static_cast<std::size_t>(manifest_.problem.world)) {
@@ -142,8 +144,10 @@ void Run::check_memory(std::size_t heap) const {
     const auto size = static_cast<double>(bytes_of(argument, extents_));
     const double values = size / static_cast<double>(bytes_of(argument.dtype)) * sizeof(double);
     // Inputs are kept as float64; outputs as they are, to be compared with expected values and tolerances.
-    bytes += in_flight_ * (argument.access == Access::read ? values : size);
-    if (argument.access == Access::write && options_.verify) bytes += 2 * values;
+    if (argument.access != Access::write) bytes += in_flight_ * values;
+    if (argument.access == Access::read) continue;
+    bytes += in_flight_ * size;
+    if (reference_) bytes += 2 * values;
   }
   bytes *= manifest_.problem.world;
   const auto available = static_cast<double>(available_memory());
@@ -158,9 +162,11 @@ RunReport Run::execute() {
   progress("load", 0);
   world_->run([this](Context& context) { set_up(context); });
   report_.setup_ms = since_start_.milliseconds();
-  report_.verified = options_.verify;
-  report_.output = manifest_.arguments[output_].name;
-  report_.shape = shape_of(manifest_.arguments[output_].shape, extents_);
+  report_.verified = reference_ != nullptr;
+  for (const std::size_t output : outputs_) {
+    const Argument& argument = manifest_.arguments[output];
+    report_.outputs.push_back({argument.name, shape_of(argument.shape, extents_), {}});
+  }
   for (int first = 0; first < options_.repeat; first += in_flight_) {
     const int count = std::min(in_flight_, options_.repeat - first);
     std::vector<LaunchData> batch = prepare(first, count);
@@ -168,8 +174,8 @@ RunReport Run::execute() {
     world_->run([&](Context& context) { launch(context, batch); });
     progress("launch", first + count);
     for (LaunchData& data : batch) {
-      if (options_.verify) verify(data);
-      report_.outputs = std::move(data.outputs);
+      if (reference_) verify(data);
+      for (std::size_t i = 0; i < outputs_.size(); ++i) report_.outputs[i].content = std::move(data.outputs[i]);
     }
   }
   report_.passed = report_.wrong == 0 && report_.violations.empty();
@@ -189,7 +195,7 @@ std::vector<LaunchData> Run::prepare(int first, int count) const {
     LaunchData& data = batch[static_cast<std::size_t>(i)];
     data.launch = first + i;
     data.inputs.resize(static_cast<std::size_t>(manifest_.problem.world));
-    data.outputs.resize(static_cast<std::size_t>(manifest_.problem.world));
+    data.outputs.assign(outputs_.size(), BuffersOfRanks(static_cast<std::size_t>(manifest_.problem.world)));
   }
   return batch;
 }
@@ -230,8 +236,8 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
 /// Fetches one rank's output of one launch, and looks at what the kernel should have left alone.
 void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data) {
   const auto rank = static_cast<std::size_t>(context.rank());
-  data.outputs[rank] = buffers.read(context.device(), output_);
-  std::size_t read = 0;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) data.outputs[i][rank] = buffers.read(context.device(), outputs_[i]);
+  std::size_t input = 0;
   for (std::size_t argument = 0; argument < manifest_.arguments.size(); ++argument) {
     const Argument& checked = manifest_.arguments[argument];
     const std::string where =
@@ -239,8 +245,10 @@ void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data
     if (!buffers.guards_intact(context.device(), argument))
       report_violation("memory next to" + where + " was overwritten");
     if (checked.access == Access::write) continue;
-    std::vector<std::byte> left = to_bytes(data.inputs[rank][read++], checked.dtype);
-    if (options_.in_place) put_output(data.outputs[rank], buffers.distance(argument, output_), left);
+    const irisgen::Values& given = data.inputs[rank][input++];
+    if (checked.access == Access::update) continue;
+    std::vector<std::byte> left = to_bytes(given, checked.dtype);
+    if (options_.in_place) put_output(data.outputs[0][rank], buffers.distance(argument, outputs_[0]), left);
     if (buffers.read(context.device(), argument) != left) report_violation("the input" + where + " was overwritten");
   }
 }
@@ -248,15 +256,20 @@ void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data
 void Run::verify(const LaunchData& data) {
   progress("verify", data.launch);
   const Stopwatch watch;
-  const std::vector<irisgen::Expectation> expected = pattern_->reference(manifest_.problem.at(extents_), data.inputs);
-  for (int rank = 0; rank < manifest_.problem.world; ++rank) {
-    const auto index = static_cast<std::size_t>(rank);
-    const Comparison found = compare(data.outputs[index], manifest_.arguments[output_].dtype, expected[index]);
-    report_.elements += static_cast<std::int64_t>(expected[index].value.size());
-    report_.wrong += found.wrong;
-    const Comparison& worst = report_.worst.element;
-    const bool worse = found.severity > worst.severity || (found.wrong > 0 && worst.wrong == 0);
-    if (worst.index < 0 || worse) report_.worst = {.launch = data.launch, .rank = rank, .element = found};
+  const ExpectedOutputs expected = reference_->expect(manifest_, extents_, data.inputs);
+  for (std::size_t output = 0; output < outputs_.size(); ++output) {
+    for (int rank = 0; rank < manifest_.problem.world; ++rank) {
+      const auto index = static_cast<std::size_t>(rank);
+      const Dtype dtype = manifest_.arguments[outputs_[output]].dtype;
+      const Comparison found = compare(data.outputs[output][index], dtype, expected[output][index]);
+      report_.elements += static_cast<std::int64_t>(expected[output][index].value.size());
+      report_.wrong += found.wrong;
+      const Comparison& worst = report_.worst.element;
+      const bool worse = found.severity > worst.severity || (found.wrong > 0 && worst.wrong == 0);
+      if (worst.index < 0 || worse) {
+        report_.worst = {.output = output, .launch = data.launch, .rank = rank, .element = found};
+      }
+    }
   }
   report_.verify_ms += watch.milliseconds();
   progress("verify", data.launch + 1);

@@ -53,7 +53,7 @@ Kernel make_kernel(const Sample& sample, const std::string& target, std::uint64_
   options.inputs = kernel.inputs;
   RunReport report = run_operation(kernel.built, options);
   if (!report.verified || !report.passed) throw std::runtime_error("wrong results:\n" + sample.text());
-  kernel.outputs = std::move(report.outputs);
+  kernel.outputs = std::move(report.outputs.front().content);
   return kernel;
 }
 

@@ -32,8 +32,8 @@ TEST(Run, VerifiesEveryElementOfEveryRankAndLaunch) {
   EXPECT_EQ(report.wrong, 0);
   EXPECT_EQ(report.worst.element.error, 0);
   EXPECT_EQ(report.device, "CPU (fibers)");
-  EXPECT_EQ(report.output, "output");
-  EXPECT_EQ(report.shape, (std::vector<std::int64_t>{1, 1001}));
+  EXPECT_EQ(report.outputs.front().name, "output");
+  EXPECT_EQ(report.outputs.front().shape, (std::vector<std::int64_t>{1, 1001}));
   EXPECT_GT(report.launch_ms, 0);
 }
 
@@ -111,7 +111,7 @@ TEST(Run, TakesInputsAndGivesOutputs) {
   }
   const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
   EXPECT_TRUE(report.passed);
-  for (const auto& output : report.outputs) {
+  for (const auto& output : report.outputs.front().content) {
     EXPECT_EQ(to_values(output, Dtype::i32), (irisgen::Values{111, 222, 333, -2147483613.0}));
   }
 }
@@ -140,10 +140,10 @@ TEST(Run, MakesTheSameDataFromTheSameSeed) {
   RunOptions options = options_of(100);
   options.verify = false;
   const BuiltOperation built = host_operation("sum_of_three", 3);
-  const BuffersOfRanks first = run_operation(built, options).outputs;
-  EXPECT_EQ(run_operation(built, options).outputs, first);
+  const BuffersOfRanks first = run_operation(built, options).outputs.front().content;
+  EXPECT_EQ(run_operation(built, options).outputs.front().content, first);
   options.seed = 1;
-  EXPECT_NE(run_operation(built, options).outputs, first);
+  EXPECT_NE(run_operation(built, options).outputs.front().content, first);
 }
 
 TEST(Run, DrawsOtherDataForEveryRankAndLaunch) {
@@ -156,7 +156,8 @@ TEST(Run, DrawsOtherDataForEveryRankAndLaunch) {
     const auto values = random_values(stream, sums.size(), Dtype::i32, Op::sum);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = round_to(sums[i] + values[i], Dtype::i32);
   }
-  for (const auto& output : run_operation(host_operation("sum_of_three", 3), options).outputs) {
+  const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
+  for (const auto& output : report.outputs.front().content) {
     EXPECT_EQ(to_values(output, Dtype::i32), sums);
   }
 }
@@ -166,7 +167,7 @@ TEST(Run, TheSeedDecidesTheOrderOfExecution) {
     RunOptions options = options_of(128);
     options.seed = seed;
     options.verify = false;
-    return run_operation(host_operation("note_order", 2), options).outputs;
+    return run_operation(host_operation("note_order", 2), options).outputs.front().content;
   };
   EXPECT_EQ(order(3), order(3));
   EXPECT_NE(order(3), order(4));

@@ -96,6 +96,7 @@ struct Plan {
   std::vector<Choice> choices;
   std::vector<Alternative> alternatives;
   Prediction prediction;
+  std::optional<UserKernel> user = {};  ///< what the description says of a kernel of the user's own
 };
 
 struct PlanOptions {

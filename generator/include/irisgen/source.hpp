@@ -20,6 +20,18 @@ struct Source {
 /// machine.
 std::vector<Source> emit_sources(const Plan& plan);
 
+/// The function that says what a user's kernel must come to, as C++ for the CPU, self-contained.
+struct ReferenceSource {
+  std::string name;  ///< of its file, in messages
+  std::string text;
+  std::string symbol;  ///< void(const i64* extents, f64* const* const* buffers): buffers[argument][rank], all of them
+};
+
+/// `reference` is what SourceReader::read_reference has read for the plan's problem.
+ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference);
+/// What it is read with.
+SourceQuestion question_of_reference(const Plan& plan);
+
 /// All that a launch of the plan needs. `sources` are the plan's own.
 iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& sources);
 

@@ -11,13 +11,18 @@
 
 namespace irisgen {
 
-/// What is asked about the source of a user's kernel.
+/// What is asked about the source of a user's kernel, or of its reference.
 struct SourceQuestion {
   std::string folder;                ///< of the description
   std::string source;                ///< relative to it; its name in messages and in emitted files
   std::string entry;                 ///< qualified name of the function
   std::string config;                ///< `struct Config { … };` that a template is read with
   std::vector<std::string> extents;  ///< names of the problem's extents
+  struct Buffer {
+    std::string name;
+    bool is_const;
+  };
+  std::vector<Buffer> buffers = {};  ///< of a reference: those of the kernel, which it may take
 };
 
 /// One parameter of the entry after its Context, as its declaration says.
@@ -26,9 +31,9 @@ struct SourceParameter {
   bool is_buffer = false;  ///< a pointer; else an extent, by value
   iris::Dtype dtype = iris::Dtype::f32;
   bool is_const = false;
-  bool symmetric = false;  ///< IRIS_SYMMETRIC
-  std::string comment;     ///< `\param NAME …` of the entry's comment
-  std::string place;       ///< `halo.hip:12:3`
+  bool symmetric = false;    ///< IRIS_SYMMETRIC
+  std::string comment = {};  ///< `\param NAME …` of the entry's comment
+  std::string place = {};    ///< `halo.hip:12:3`
 };
 
 /// The Launch that a kernel makes of a configuration of its own, rather than of Config.
@@ -76,6 +81,8 @@ class SourceReader {
   virtual ~SourceReader() = default;
   /// Throws SourceError; std::runtime_error with a remedy where there is nothing to read it with.
   virtual KernelSource read_kernel(const SourceQuestion& question) const = 0;
+  /// The same of a reference, of which nothing is said that only kernels have.
+  virtual KernelSource read_reference(const SourceQuestion& question) const = 0;
 };
 
 }  // namespace irisgen

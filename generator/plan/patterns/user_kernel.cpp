@@ -41,6 +41,7 @@ class UserPlanning {
     report_.throw_if_any();
 
     const KernelSource source = read(kernel);
+    refuse_main_loops(source);
     check_launch(kernel, source);
     keep_used(kernel, source);
     kernel.waits = source.waits;
@@ -71,13 +72,22 @@ class UserPlanning {
     for (const iris::NamedExtent& extent : request_.problem.extents) extents.push_back(extent.name);
     try {
       if (!user_.reader) throw std::runtime_error("there is nothing here to read it with");
-      return user_.reader->read_kernel({user_.folder, user_.source, user_.entry, config_struct(kernel), extents});
+      return user_.reader->read_kernel({user_.folder, user_.source, user_.entry, config_struct(kernel), extents, {}});
     } catch (const SourceError& problem) {
       report_.error(user_.where_source, problem.what(), problem.rendered());
     } catch (const std::runtime_error& problem) {
       report_.error(user_.where_source, "cannot read " + quoted(user_.source) + ": " + problem.what());
     }
     throw SpecError(report_);
+  }
+
+  void refuse_main_loops(const KernelSource& source) {
+    for (const std::string& header : source.device_includes) {
+      if (!header.starts_with("iris/device/main_loop")) continue;
+      error(user_.where_source, user_.source + " includes <" + header +
+                                    ">; the matrix units' main loops are for irisgen's own templates; take tile.hpp");
+    }
+    report_.throw_if_any();
   }
 
   /// A kernel that makes its Launch of a configuration of its own has said what the Plan would decide.
@@ -177,7 +187,7 @@ class UserPlanning {
                                     " here, but a pointer to " + (parameter.is_const ? "const" : "what is not const") +
                                     " at " + parameter.place + "; make both agree");
     }
-    return *said->access;
+    return agrees ? *said->access : from_source;
   }
 
   std::vector<Dimension> shape_of(const SourceParameter& parameter, const UserArgument* said) {

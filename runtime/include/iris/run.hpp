@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "iris/operation.hpp"
+#include "iris/reference.hpp"
 #include "iris/values.hpp"
 
 namespace iris {
@@ -17,13 +19,15 @@ namespace iris {
 using BuffersOfRanks = std::vector<std::vector<std::byte>>;
 
 struct RunOptions {
-  Extents extents = {};        ///< every dynamic extent; the others may be left out
-  std::uint64_t seed = 0;      ///< of the data that is not given, and of the host's order of execution
-  int repeat = 1;              ///< launches; data that is not given differs from launch to launch
-  bool verify = true;          ///< against Pattern::reference, every element of every rank and launch
-  bool in_place = false;       ///< the output in the memory of the input, as the manifest allows
-  std::size_t heap_bytes = 0;  ///< of each rank; 0: as much as the run needs
-  std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; an argument that is absent gets random data
+  Extents extents = {};    ///< every dynamic extent; the others may be left out
+  std::uint64_t seed = 0;  ///< of the data that is not given, and of the host's order of execution
+  int repeat = 1;          ///< launches; data that is not given differs from launch to launch
+  bool verify = true;      ///< against the reference, every element of every rank and launch
+  /// What results must be; null: what their pattern says, and nothing verifies a kernel of the user's own.
+  std::shared_ptr<const Reference> reference = nullptr;
+  bool in_place = false;                              ///< the output in the memory of the input, as the manifest allows
+  std::size_t heap_bytes = 0;                         ///< of each rank; 0: as much as the run needs
+  std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; one that is absent gets random data
 
   /// Called now and then from the calling thread: what is going on ("launch", "verify"), how much of it is done.
   std::function<void(std::string_view stage, int done, int total)> progress = {};
@@ -31,14 +35,22 @@ struct RunOptions {
 
 /// The element furthest from what it must be, against its tolerance, of all ranks and launches.
 struct WorstElement {
+  std::size_t output = 0;  ///< of RunReport::outputs
   int launch = 0;
   int rank = 0;
   Comparison element;
 };
 
+/// An argument that is written or updated, after the last launch.
+struct RunOutput {
+  std::string name;
+  std::vector<std::int64_t> shape;  ///< on each rank
+  BuffersOfRanks content;
+};
+
 struct RunReport {
   std::string device;         ///< of rank 0
-  bool verified = false;      ///< false if that was not asked for
+  bool verified = false;      ///< false if that was not asked for, or nothing says what is right
   bool passed = true;         ///< nothing was wrong with what was verified
   std::int64_t elements = 0;  ///< that were compared
   std::int64_t wrong = 0;     ///< of them, over their tolerance
@@ -46,9 +58,7 @@ struct RunReport {
   /// What else was wrong: "memory next to 'output' of rank 2 (launch 0) was overwritten".
   std::vector<std::string> violations;
 
-  std::string output;               ///< the written argument's name
-  std::vector<std::int64_t> shape;  ///< its shape on each rank
-  BuffersOfRanks outputs;           ///< its content on each rank after the last launch
+  std::vector<RunOutput> outputs;  ///< in the order of the arguments
 
   double setup_ms = 0;   ///< devices, heap, loading
   double launch_ms = 0;  ///< from the first launch to the end of the last, waits of the host included

@@ -74,6 +74,7 @@ Compilation compile_to_object(const TargetArguments& target, const char* name, s
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(source.data(), source.size()), name);
 
   clang::DiagnosticOptions options;
+  options.ShowPresumedLoc = true;  // a user's kernel has #line directives
   clang::TextDiagnosticPrinter printer(messages, options);
   const auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, options, &printer, false);
   const auto invocation = make_invocation(target, buffer->getMemBufferRef(), *diagnostics);

@@ -54,12 +54,18 @@ bool run_linker(const std::vector<std::string>& arguments, std::string& messages
   return result.retCode == 0;
 }
 
+/// What the C library of every process has, and nothing that changes the world: memory, and mathematics in f64 and f32.
 bool may_be_foreign(llvm::StringRef symbol) {
-  static constexpr std::array<std::string_view, 13> allowed = {"memcpy", "memmove", "memset", "memcmp",
-                                                               "bcmp",   "fma",     "fmaf",   "fmin",
-                                                               "fminf",  "fmax",    "fmaxf",  "_GLOBAL_OFFSET_TABLE_",
-                                                               ""};
-  return std::ranges::find(allowed, std::string_view(symbol)) != allowed.end();
+  static constexpr std::array<std::string_view, 7> exact = {
+      "memcpy", "memmove", "memset", "memcmp", "bcmp", "", "_GLOBAL_OFFSET_TABLE_"};
+  static constexpr std::array<std::string_view, 29> mathematics = {
+      "fma",  "fmin", "fmax", "exp", "exp2", "expm1", "log",   "log2", "log10", "log1p",
+      "sqrt", "cbrt", "pow",  "sin", "cos",  "tan",   "asin",  "acos", "atan",  "atan2",
+      "sinh", "cosh", "tanh", "erf", "erfc", "fmod",  "floor", "ceil", "hypot"};
+  const std::string_view name = symbol;
+  const auto is = [](const auto& names, std::string_view one) { return std::ranges::find(names, one) != names.end(); };
+  return is(exact, name) || is(mathematics, name) ||
+         (name.ends_with('f') && is(mathematics, name.substr(0, name.size() - 1)));
 }
 
 std::future<std::optional<std::string>> read_beside(const Descriptor& descriptor) {

@@ -21,6 +21,7 @@ struct Task {
 constexpr std::array tasks = {
     Task{"lint", answer_lint},
     Task{"read_kernel", answer_read_kernel},
+    Task{"read_reference", answer_read_reference},
 };
 
 }  // namespace

@@ -8,5 +8,6 @@ namespace iris::clang_library {
 
 nlohmann::json answer_lint(const nlohmann::json& question);
 nlohmann::json answer_read_kernel(const nlohmann::json& question);
+nlohmann::json answer_read_reference(const nlohmann::json& question);
 
 }  // namespace iris::clang_library

@@ -99,6 +99,21 @@ Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
   return comment;
 }
 
+/// A parameter that is no buffer.
+void check_extent(const clang::ParmVarDecl& parameter, const std::vector<std::string>& extents, Problems& problems) {
+  const std::string name = parameter.getNameAsString();
+  const clang::QualType type = parameter.getType().getNonReferenceType();
+  std::string list;
+  for (const std::string& extent : extents) list += (list.empty() ? "" : ", ") + extent;
+  if (std::ranges::find(extents, name) == extents.end()) {
+    problems.add(parameter.getLocation(),
+                 "'" + name + "' is no extent of the shape (" + list +
+                     "); what is passed are buffers and extents, and what is fixed is a constant of Config");
+  } else if (type.getCanonicalType().getUnqualifiedType().getAsString() != "long long") {
+    problems.add(parameter.getLocation(), "extents are i64, and '" + name + "' is '" + type.getAsString() + "'");
+  }
+}
+
 class Description {
  public:
   Description(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
@@ -143,7 +158,7 @@ class Description {
     } else if (type->isPointerType()) {
       add_buffer(parameter, type->getPointeeType(), result);
     } else {
-      check_extent(parameter, type);
+      check_extent(parameter, extents_, problems_);
     }
     return result;
   }
@@ -160,25 +175,37 @@ class Description {
     }
   }
 
-  void check_extent(const clang::ParmVarDecl& parameter, clang::QualType type) {
-    const std::string name = parameter.getNameAsString();
-    std::string list;
-    for (const std::string& extent : extents_) list += (list.empty() ? "" : ", ") + extent;
-    if (std::ranges::find(extents_, name) == extents_.end()) {
-      problems_.add(
-          parameter.getLocation(),
-          "'" + name + "' is no extent of the shape (" + list +
-              "); a launch passes the Context, buffers and extents, and what is fixed is a constant of Config");
-    } else if (type.getCanonicalType().getUnqualifiedType().getAsString() != "long long") {
-      problems_.add(parameter.getLocation(), "extents are i64, and '" + name + "' is '" + type.getAsString() + "'");
-    }
-  }
-
   const clang::FunctionDecl& entry_;
   const std::vector<std::string>& extents_;
   Problems& problems_;
   Comment comment_;
 };
+
+/// `double`, or `const double`, behind two pointers; nothing for another type.
+std::optional<bool> points_to_const_double(clang::QualType type) {
+  if (!type->isPointerType() || !type->getPointeeType()->isPointerType()) return std::nullopt;
+  const clang::QualType element = type->getPointeeType()->getPointeeType();
+  if (!element->isSpecificBuiltinType(clang::BuiltinType::Double)) return std::nullopt;
+  return element.isConstQualified();
+}
+
+void check_buffer_of_reference(const clang::ParmVarDecl& parameter, const json& buffers, Problems& problems) {
+  const std::string name = parameter.getNameAsString();
+  const auto buffer = std::ranges::find_if(buffers, [&](const json& one) { return one.at("name") == name; });
+  if (buffer == buffers.end()) {
+    std::string list;
+    for (const json& one : buffers) list += (list.empty() ? "" : ", ") + one.at("name").get<std::string>();
+    problems.add(parameter.getLocation(), "the kernel has no buffer '" + name + "'; it has " + list);
+    return;
+  }
+  // What is read comes as a copy, which a reference may work in.
+  const auto found = points_to_const_double(parameter.getType());
+  if (found && (!*found || buffer->at("is_const").get<bool>())) return;
+  problems.add(parameter.getLocation(), "'" + name +
+                                            "' must be double* const*, the values of each rank by its number, "
+                                            "and is '" +
+                                            parameter.getType().getAsString() + "'");
+}
 
 }  // namespace
 
@@ -223,6 +250,20 @@ const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry) {
     if (const clang::FunctionDecl* definition = made->getDefinition()) return definition;
   }
   return nullptr;
+}
+
+void describe_reference(const clang::FunctionDecl& function, const std::vector<std::string>& extents,
+                        const json& buffers, json& answer, Problems& problems) {
+  answer["parameters"] = json::array();
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    const bool is_buffer = parameter->getType()->isPointerType();
+    if (is_buffer) {
+      check_buffer_of_reference(*parameter, buffers, problems);
+    } else {
+      check_extent(*parameter, extents, problems);
+    }
+    answer["parameters"].push_back({{"name", parameter->getNameAsString()}, {"is_buffer", is_buffer}});
+  }
 }
 
 void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,

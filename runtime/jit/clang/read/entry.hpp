@@ -40,7 +40,12 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
 /// Of a template the function that was made of it with the one configuration that was asked for.
 const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry);
 
-/// The fields `parameters` and `comment` of the answer, see read_kernel.cpp.
+/// The field `parameters` of the answer for a function that takes all ranks' `buffers`, of which each has a `name` and
+/// `is_const`, as float64: `const double* const* input`, by rank and element.
+void describe_reference(const clang::FunctionDecl& function, const std::vector<std::string>& extents,
+                        const nlohmann::json& buffers, nlohmann::json& answer, Problems& problems);
+
+/// The fields `parameters`, `place` and `comment` of the answer, see read_kernel.cpp.
 void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
                     nlohmann::json& answer, Problems& problems);
 

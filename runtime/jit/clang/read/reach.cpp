@@ -47,9 +47,12 @@ std::optional<long long> constant_of(const Polynomial& polynomial) {
   return polynomial.begin()->second;
 }
 
+bool is_named(const clang::FunctionDecl& function, llvm::StringRef name) {
+  return function.getDeclName().isIdentifier() && function.getName() == name;
+}
+
 bool is_device_function(const clang::FunctionDecl& function, llvm::StringRef name) {
-  return function.getDeclName().isIdentifier() && function.getName() == name &&
-         function.getQualifiedNameAsString() == "iris::device::" + name.str();
+  return is_named(function, name) && function.getQualifiedNameAsString() == "iris::device::" + name.str();
 }
 
 /// The number of elements that an expression comes to, or is at most; nothing if it cannot be told.
@@ -162,7 +165,7 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
     if (is_device_function(*callee, "workspace")) note_workspace(*call, *callee);
     const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(callee);
     const bool is_users = !parsed_.sources().isInSystemHeader(parsed_.sources().getExpansionLoc(call->getBeginLoc()));
-    if (method != nullptr && is_users && callee->getQualifiedNameAsString() == "iris::device::Launch::workspace") {
+    if (method != nullptr && is_users && is_named(*method, "workspace") && method->getParent()->getName() == "Launch") {
       problems_.add(call->getExprLoc(),
                     "launch.workspace<T>() does not say how much; write workspace<T>(launch, count)");
     }

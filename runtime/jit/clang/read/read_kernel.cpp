@@ -14,7 +14,8 @@
 #include "runtime/jit/clang/tasks.hpp"
 
 // Question: name, source, headers, `folder` (what the name begins with and emitted files leave out), `entry`, `config`
-// (`struct Config { … };`), `includes` (of the vocabulary, that the emitted entry needs) and `extents`.
+// (`struct Config { … };`), `includes` (of the vocabulary, that the emitted entry needs) and `extents`; of a reference
+// `buffers`, each with `name` and `is_const`.
 // Answer: problems, as lint's findings; where there is none all that irisgen::KernelSource has, by its names.
 namespace iris::clang_library {
 namespace {
@@ -83,7 +84,9 @@ bool is_template(const ParseRequest& request, const std::string& entry, std::vec
 
 }  // namespace
 
-json answer_read_kernel(const json& question) {
+namespace {
+
+json read(const json& question, bool is_kernel) {
   ParseRequest request = parse_request(question);
   request.before = annotations;
   const auto entry_name = question.at("entry").get<std::string>();
@@ -103,8 +106,12 @@ json answer_read_kernel(const json& question) {
 
   json answer = {{"takes_config", takes_config}, {"constants", used_members(parsed)}};
   const auto extents = question.at("extents").get<std::vector<std::string>>();
-  describe_entry(parsed, *function, extents, answer, own);
-  describe_reach(parsed, *function, extents, answer, own);
+  if (is_kernel) {
+    describe_entry(parsed, *function, extents, answer, own);
+    describe_reach(parsed, *function, extents, answer, own);
+  } else {
+    describe_reference(*function, extents, question.at("buffers"), answer, own);
+  }
   const SplicedText spliced =
       splice(inclusions, parsed.preprocessor(), question.at("folder").get<std::string>(), own.found);
   answer["text"] = spliced.text;
@@ -114,6 +121,16 @@ json answer_read_kernel(const json& question) {
   if (has_errors(own.found)) return answer_of(own.found);
   answer["problems"] = json::array();
   return answer;
+}
+
+}  // namespace
+
+json answer_read_kernel(const json& question) {
+  return read(question, true);
+}
+
+json answer_read_reference(const json& question) {
+  return read(question, false);
 }
 
 }  // namespace iris::clang_library

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "generator/plan/reference.hpp"
+#include "iris/compiler.hpp"
+#include "iris/npy.hpp"
+#include "iris/reference.hpp"
+#include "iris/values.hpp"
+#include "irisgen/source.hpp"
+#include "irisgen/source_reader.hpp"
+#include "runtime/launch/launch_check.hpp"
+#include "runtime/system/memory_library.hpp"
+
+namespace iris {
+namespace {
+
+using irisgen::Expectation;
+using irisgen::Plan;
+using irisgen::UserReference;
+using irisgen::Values;
+
+std::size_t count_of(const Argument& argument, const Extents& extents) {
+  return static_cast<std::size_t>(bytes_of(argument, extents) / bytes_of(argument.dtype));
+}
+
+/// The values with what the description tolerates. i32 wraps around, in a kernel as here.
+Expectation with_tolerance(const Values& values, Dtype dtype, const UserReference& said) {
+  Expectation expectation;
+  for (const double value : values) {
+    const double error = said.absolute + said.relative * std::abs(value);
+    if (dtype == Dtype::i32) {
+      expectation.value.push_back(std::isfinite(value) ? round_to(value, dtype) : value);
+      expectation.tolerance.push_back(error);
+    } else {
+      irisgen::expect(expectation, dtype, value, error);
+    }
+  }
+  return expectation;
+}
+
+/// A function that Clang has compiled for the CPU.
+class FunctionReference final : public Reference {
+ public:
+  FunctionReference(const CodeObject& code, const std::string& symbol, UserReference said)
+      : library_(code.bytes, "the reference"), said_(std::move(said)) {
+    function_ = reinterpret_cast<Function*>(library_.find(symbol));
+    if (function_ == nullptr) throw std::logic_error("the reference does not export " + symbol);
+  }
+
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+                         const std::vector<std::vector<Values>>& inputs) const override {
+    const auto world = static_cast<std::size_t>(manifest.problem.world);
+    std::vector<std::vector<Values>> values(manifest.arguments.size());  // [argument][rank]
+    std::size_t input = 0;
+    for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
+      const Argument& argument = manifest.arguments[i];
+      const bool is_input = argument.access != Access::write;
+      for (std::size_t rank = 0; rank < world; ++rank)
+        values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), std::nan("")));
+      if (is_input) ++input;
+    }
+    call(manifest, extents, values);
+    ExpectedOutputs expected;
+    for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
+      if (manifest.arguments[i].access == Access::read) continue;
+      expected.emplace_back();
+      for (const Values& of_rank : values[i])
+        expected.back().push_back(with_tolerance(of_rank, manifest.arguments[i].dtype, said_));
+    }
+    return expected;
+  }
+
+ private:
+  using Function = void(const long long* extents, double* const* const* buffers);
+
+  void call(const Manifest& manifest, const Extents& extents, std::vector<std::vector<Values>>& values) const {
+    std::vector<long long> lengths;
+    for (const NamedExtent& extent : manifest.problem.extents) lengths.push_back(extents.at(extent.name));
+    std::vector<std::vector<double*>> of_ranks;
+    for (std::vector<Values>& argument : values) {
+      of_ranks.emplace_back();
+      for (Values& of_rank : argument) of_ranks.back().push_back(of_rank.data());
+    }
+    std::vector<double* const*> buffers;
+    for (const std::vector<double*>& argument : of_ranks) buffers.push_back(argument.data());
+    function_(lengths.data(), buffers.data());
+  }
+
+  MemoryLibrary library_;
+  UserReference said_;
+  Function* function_ = nullptr;
+};
+
+/// Expected values in files, one for each rank.
+class FileReference final : public Reference {
+ public:
+  FileReference(std::string folder, UserReference said) : folder_(std::move(folder)), said_(std::move(said)) {}
+
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+                         const std::vector<std::vector<Values>>&) const override {
+    ExpectedOutputs expected;
+    for (const Argument& argument : manifest.arguments) {
+      if (argument.access == Access::read) continue;
+      const auto file = said_.files.find(argument.name);
+      if (file == said_.files.end()) {
+        throw std::runtime_error(manifest.name + " writes '" + argument.name +
+                                 "', of which the reference has no file; add it to reference: files:");
+      }
+      expected.emplace_back();
+      for (int rank = 0; rank < manifest.problem.world; ++rank)
+        expected.back().push_back(read(path_of(file->second, rank), argument, extents));
+    }
+    return expected;
+  }
+
+ private:
+  std::string path_of(std::string pattern, int rank) const {
+    constexpr std::string_view marker = "{rank}";
+    for (auto at = pattern.find(marker); at != std::string::npos; at = pattern.find(marker))
+      pattern.replace(at, marker.size(), std::to_string(rank));
+    return folder_ == "." ? pattern : folder_ + (folder_.ends_with('/') ? "" : "/") + pattern;
+  }
+
+  Expectation read(const std::string& path, const Argument& argument, const Extents& extents) const {
+    const NpyArray array = read_npy(path, argument.dtype);
+    const Values values = to_values(array.bytes, argument.dtype);
+    if (values.size() != count_of(argument, extents)) {
+      throw std::runtime_error(path + " has " + std::to_string(values.size()) + " elements, and '" + argument.name +
+                               "' " + std::to_string(count_of(argument, extents)));
+    }
+    return with_tolerance(values, argument.dtype, said_);
+  }
+
+  std::string folder_;
+  UserReference said_;
+};
+
+irisgen::KernelSource read(const Plan& plan) {
+  const irisgen::UserKernel& kernel = plan.user.value();
+  irisgen::Report report("kernel '" + plan.name + "'", "");
+  try {
+    return kernel.reader->read_reference(irisgen::question_of_reference(plan));
+  } catch (const irisgen::SourceError& problem) {
+    report.error({}, problem.what(), problem.rendered());
+  }
+  throw irisgen::SpecError(std::move(report));
+}
+
+std::shared_ptr<const Reference> compile(const Plan& plan) {
+  const irisgen::KernelSource read_source = read(plan);
+  const irisgen::ReferenceSource source = irisgen::emit_reference(plan, read_source);
+  const irisgen::Target* host = irisgen::find_target("host");
+  const CodeObject code =
+      find_compiler(*host, "clang")
+          .compile({.name = source.name, .source = source.text, .symbol = source.symbol, .target = host});
+  return std::make_shared<const FunctionReference>(code, source.symbol, plan.user->reference);
+}
+
+}  // namespace
+
+std::shared_ptr<const Reference> reference_of(const Plan& plan) {
+  if (!plan.user) return reference_of_pattern(plan.problem);
+  const UserReference& said = plan.user->reference;
+  if (said.none()) return nullptr;
+  if (!said.files.empty()) return std::make_shared<const FileReference>(plan.user->folder, said);
+  return compile(plan);
+}
+
+}  // namespace iris
