@@ -11,6 +11,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/plan/describe.hpp"
 #include "irisgen/pattern.hpp"
 
 namespace irisgen::cli {
@@ -57,7 +58,7 @@ std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::strin
 void check_collectives(const Spec& spec, const std::string& words) {
   for (const KernelSpec& kernel : spec.kernels) {
     if (pattern_of(kernel.problem).bus != nullptr) continue;
-    throw UsageError(words + " collectives, and " + kernel.name + " is a " + kernel.problem.pattern +
+    throw UsageError(words + " collectives, and " + kernel.name + " is a " + pattern_words(kernel.problem.pattern) +
                      "; choose with --kernel");
   }
 }
@@ -116,8 +117,8 @@ Json to_json(const Target& target, const iris::BenchReport& report) {
 }
 
 void print_table(const iris::BenchReport& report) {
-  std::cout << heading(report.kernel) << ": " << report.pattern << " of " << to_string(report.dtype) << ", "
-            << report.world << " ranks on " << report.device << '\n';
+  std::cout << heading(report.kernel) << ": " << pattern_words(report.pattern) << " of " << to_string(report.dtype)
+            << ", " << report.world << " ranks on " << report.device << '\n';
   if (report.ranks_per_device > 1) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }

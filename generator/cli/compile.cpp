@@ -112,9 +112,19 @@ void write_embedding(const std::vector<Compiled>& all, const CompileOptions& opt
   write_file(options.embed, emit_embedding(builds, options.launcher));
 }
 
+/// The specification, tables, and sources of the user's own.
+std::vector<fs::path> inputs_of_code(const std::vector<Compiled>& all, const CompileOptions& options) {
+  std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
+  std::vector<Plan> plans;
+  plans.reserve(all.size());
+  for (const Compiled& compiled : all) plans.push_back(compiled.plan);
+  std::ranges::copy(sources_of(plans), std::back_inserter(inputs));
+  return inputs;
+}
+
 /// What the embedding is made of: the inputs, and the launchers that it includes. A build that lost one makes it again.
 std::vector<fs::path> inputs_of_embedding(const std::vector<Compiled>& all, const CompileOptions& options) {
-  std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
+  std::vector<fs::path> inputs = inputs_of_code(all, options);
   std::set<fs::path> launchers;
   for (const Compiled& compiled : all) {
     launchers.insert(options.embed.parent_path() / (compiled.built.manifest.name + ".hpp"));
@@ -134,7 +144,7 @@ void write_depfile(const std::vector<Compiled>& all, const CompileOptions& optio
       outputs.push_back(options.folder / compiled.file(kernel));
     }
   }
-  write_file(options.depfile, depfile(outputs, inputs_of(options.spec, options.tuning.files())));
+  write_file(options.depfile, depfile(outputs, inputs_of_code(all, options)));
 }
 
 std::string text_of(const std::optional<int>& value) {

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <set>
 #include <system_error>
 
 #include "generator/cli/program.hpp"
@@ -41,6 +42,16 @@ nlohmann::ordered_json to_json(const WriteResult& result) {
 std::vector<std::filesystem::path> inputs_of(const std::string& spec, std::vector<std::filesystem::path> further) {
   if (spec != "-") further.insert(further.begin(), spec);
   return further;
+}
+
+std::vector<fs::path> sources_of(std::span<const Plan> plans) {
+  std::set<fs::path> files;
+  for (const Plan& plan : plans) {
+    for (const KernelPlan& kernel : plan.kernels) {
+      if (kernel.source) files.insert(kernel.source->files.begin(), kernel.source->files.end());
+    }
+  }
+  return {files.begin(), files.end()};
 }
 
 void check_named_file(const NamedFile& file, std::span<const fs::path> inputs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "irisgen/output.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
 
@@ -19,6 +20,9 @@ nlohmann::ordered_json to_json(const WriteResult& result);
 /// The files that what is made from a specification depends on: itself, unless it came from standard input, and
 /// further ones.
 std::vector<std::filesystem::path> inputs_of(const std::string& spec, std::vector<std::filesystem::path> further = {});
+
+/// The files that kernels of the user's own have been read from, each once.
+std::vector<std::filesystem::path> sources_of(std::span<const Plan> plans);
 
 /// A file that an option names, and how one is told that an earlier run made.
 struct NamedFile {

@@ -43,11 +43,14 @@ Examples:
   irisgen generate spec.yaml -o kernels --target gfx942 --self-contained   one file, no include
   irisgen generate spec.yaml -o kernels --dry-run)";
 
-void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>& files) {
+void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>& files,
+                   const std::vector<fs::path>& sources) {
   std::vector<fs::path> outputs;
   outputs.reserve(files.size());
   for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
-  write_file(options.depfile, depfile(outputs, inputs_of(options.spec, options.tuning.files())));
+  std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
+  inputs.insert(inputs.end(), sources.begin(), sources.end());
+  write_file(options.depfile, depfile(outputs, inputs));
 }
 
 ExitCode generate_spec(const GenerateCommand& options) {
@@ -62,7 +65,8 @@ ExitCode generate_spec(const GenerateCommand& options) {
   const std::string owner = owner_of("generate", options.spec, options.folder);
   const WriteResult result =
       write_folder(options.folder, owner, files, {.dry_run = options.dry_run, .force = options.force});
-  if (!options.depfile.empty() && !options.dry_run) write_depfile(options, files);
+  if (!options.depfile.empty() && !options.dry_run)
+    write_depfile(options, files, sources_of(plan_all(spec, targets, generation.plan)));
   if (options.json) {
     print_json(to_json(result));
   } else if (!options.quiet) {

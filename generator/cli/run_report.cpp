@@ -9,6 +9,7 @@
 
 #include "generator/cli/tensors.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/plan/describe.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -128,8 +129,8 @@ void print_outcome(const RunOutcome& outcome) {
   const iris::Manifest& manifest = outcome.built.manifest;
   const iris::RunReport& report = outcome.report;
   const iris::Problem& problem = manifest.problem;
-  const bool is_user = problem.pattern == user_pattern;
-  const std::string what = is_user ? "a kernel of your own" : problem.pattern + " (" + manifest.variant + ")";
+  const std::string variant = problem.pattern == user_pattern ? "" : " (" + manifest.variant + ")";
+  const std::string what = pattern_words(problem.pattern) + variant;
   std::cout << heading(manifest.name) << ": " << what << " of " << to_string(problem.dtype) << ", "
             << plural(problem.world, "rank") << " on " << manifest.target << " (" << report.device << ")"
             << shapes_of(report) << '\n';

@@ -21,6 +21,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/plan/describe.hpp"
 #include "iris/bench.hpp"
 #include "iris/tuning.hpp"
 #include "irisgen/pattern.hpp"
@@ -79,7 +80,7 @@ double seconds_of(const std::string& text) {
 std::vector<std::int64_t> tuned_sizes(const KernelSpec& kernel, const std::string& text) {
   const bool has_one_size = pattern_of(kernel.problem).bus != nullptr;
   if (!text.empty() && !has_one_size) {
-    throw UsageError("--sizes: " + kernel.name + " is a " + kernel.problem.pattern +
+    throw UsageError("--sizes: " + kernel.name + " is a " + pattern_words(kernel.problem.pattern) +
                      ", which has no one size; choose with --kernel");
   }
   if (text.empty() && kernel.problem.is_static()) return {};

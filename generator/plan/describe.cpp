@@ -40,6 +40,10 @@ std::string describe(const Problem& problem, std::string_view variant) {
   return text + world_and_extents(problem);
 }
 
+std::string pattern_words(std::string_view pattern) {
+  return pattern == user_pattern ? "kernel of your own" : std::string(pattern);
+}
+
 std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
   const bool is_vector = problem.extents.size() == 2 && problem.extents[0].name == "m" &&
                          problem.extents[0].extent == iris::Extent{.value = 1};

@@ -15,6 +15,9 @@ std::string describe(const Plan& plan, const KernelPlan& kernel);
 /// What is computed, without the algorithm where none is given: `all_reduce of f32, sum in f32, 8 ranks, n = 85002`.
 std::string describe(const Problem& problem, std::string_view variant = {});
 
+/// `all_reduce`, or `kernel of your own`.
+std::string pattern_words(std::string_view pattern);
+
 /// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
 /// without an m of 1 that nobody wrote.
 std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape);

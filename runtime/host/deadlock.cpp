@@ -1,5 +1,7 @@
 #include "runtime/host/deadlock.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -44,26 +46,57 @@ std::string describe_wait(const DeviceThread& thread) {
          describe_flag(thread.at_least) + ", saw " + describe_flag(seen);
 }
 
-/// What keeps one block from going on. Threads at a block sync are the cause only where nobody else of the block is.
-std::vector<std::string> causes(const Grid& grid, const Block& block) {
-  std::vector<std::string> found;
-  std::size_t polling = 0;
-  for (const DeviceThread& thread : grid.threads_of(block)) {
-    if (thread.state == ThreadState::waiting) found.push_back(describe_wait(thread));
-    if (thread.state == ThreadState::ready) ++polling;
+/// Lines of sources by the address of a call, each asked for once.
+class Places {
+ public:
+  explicit Places(const SourceLocator& locate) : locate_(locate) {}
+
+  /// ` at halo.hip:12`; empty if that is not known.
+  std::string of(const void* called_from) {
+    if (!locate_ || called_from == nullptr) return "";
+    const auto [known, first] = known_.try_emplace(called_from);
+    if (first) known->second = find(called_from);
+    return known->second;
   }
-  if (polling > 0) found.push_back("polls memory that nobody changes (" + count_of(polling, "thread") + ")");
-  if (found.empty() && !block.at_sync.empty()) {
-    found.push_back("stands at a block sync with " + count_of(block.at_sync.size(), "thread") + ", which " +
+
+ private:
+  std::string find(const void* called_from) const {
+    Dl_info library = {};
+    if (dladdr(called_from, &library) == 0 || library.dli_fname == nullptr) return "";
+    // The call itself is before the address that it returns to.
+    const auto offset = static_cast<const char*>(called_from) - static_cast<const char*>(library.dli_fbase) - 1;
+    const std::string place = locate_(library.dli_fname, static_cast<std::uint64_t>(offset));
+    return place.empty() ? "" : " at " + place;
+  }
+
+  const SourceLocator& locate_;
+  std::map<const void*, std::string> known_;
+};
+
+/// What keeps one block from going on. Threads at a block sync are the cause only where nobody else of the block is.
+std::vector<std::string> causes(const Grid& grid, const Block& block, Places& places) {
+  std::vector<std::string> found;
+  std::map<std::string, std::size_t> polling;
+  std::map<std::string, std::size_t> at_sync;
+  for (const DeviceThread& thread : grid.threads_of(block)) {
+    if (thread.state == ThreadState::waiting) found.push_back(describe_wait(thread) + places.of(thread.called_from));
+    if (thread.state == ThreadState::ready) ++polling[places.of(thread.called_from)];
+    if (thread.state == ThreadState::at_sync) ++at_sync[places.of(thread.called_from)];
+  }
+  for (const auto& [place, count] : polling)
+    found.push_back("polls memory that nobody changes (" + count_of(count, "thread") + ")" + place);
+  if (!found.empty()) return found;
+  for (const auto& [place, count] : at_sync) {
+    found.push_back("stands at a block sync with " + count_of(count, "thread") + place + ", which " +
                     count_of(block.ended, "ended thread") + " will never reach");
   }
   return found;
 }
 
-Findings examine(const Grid& grid) {
+Findings examine(const Grid& grid, Places& places) {
   Findings findings;
   for (const Block& block : grid.blocks) {
-    for (std::string& cause : causes(grid, block)) {
+    for (std::string& cause : causes(grid, block, places)) {
       std::vector<std::uint32_t>& blocks = findings[std::move(cause)];
       if (blocks.empty() || blocks.back() != block.index) blocks.push_back(block.index);
     }
@@ -73,12 +106,14 @@ Findings examine(const Grid& grid) {
 
 }  // namespace
 
-std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std::span<const RankActivity> ranks) {
+std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std::span<const RankActivity> ranks,
+                              const SourceLocator& locate) {
   std::vector<std::string> lines;
+  Places places(locate);
   std::vector<bool> has_kernel(ranks.size(), false);
   for (const auto& grid : grids) {
     has_kernel[static_cast<std::size_t>(grid->rank)] = true;
-    for (const auto& [cause, blocks] : examine(*grid)) {
+    for (const auto& [cause, blocks] : examine(*grid, places)) {
       lines.push_back(grid->name + ", rank " + std::to_string(grid->rank) + ", " + name_blocks(blocks) + ": " + cause);
     }
   }

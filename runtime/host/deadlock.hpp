@@ -11,7 +11,8 @@ namespace iris::host {
 
 /// Says who waits for whom, when no thread of these grids can go on: a headline, then a line for each group of blocks
 /// that wait for the same thing, then one for each rank that runs no kernel and what it does instead. Bounded in
-/// length.
-std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std::span<const RankActivity> ranks);
+/// length. `locate` may be empty.
+std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std::span<const RankActivity> ranks,
+                              const SourceLocator& locate);
 
 }  // namespace iris::host

@@ -12,8 +12,9 @@
 
 namespace iris::host {
 
-Engine::Engine(int ranks, std::uint64_t seed)
-    : scheduler_(seed),
+Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate)
+    : locate_(std::move(locate)),
+      scheduler_(seed),
       ranks_(static_cast<std::size_t>(ranks)),
       process_(::getpid()),
       thread_(start_thread("the kernels of the CPU", [this] { serve(); })) {}
@@ -198,7 +199,8 @@ bool Engine::release_synchronizing() {
 
 /// No thread can run and no rank can do anything about it.
 void Engine::give_up() {
-  const auto error = std::make_exception_ptr(std::runtime_error(describe_deadlock(scheduler_.grids(), ranks_)));
+  const auto error =
+      std::make_exception_ptr(std::runtime_error(describe_deadlock(scheduler_.grids(), ranks_, locate_)));
   for (HostStream& stream : streams_) {
     if (stream.running == nullptr) continue;
     stream.running = nullptr;

@@ -65,7 +65,7 @@ struct RankActivity {
 /// launches meet, and in which state, follows from the ranks' programs alone.
 class Engine final : public RankObserver {
  public:
-  Engine(int ranks, std::uint64_t seed);
+  Engine(int ranks, std::uint64_t seed, SourceLocator locate = {});
   ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -102,6 +102,7 @@ class Engine final : public RankObserver {
   std::condition_variable work_;
   std::condition_variable released_;
   bool stopping_ = false;
+  SourceLocator locate_;
   Scheduler scheduler_;
   std::vector<RankActivity> ranks_;
   pid_t process_;

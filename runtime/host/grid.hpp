@@ -39,6 +39,9 @@ struct DeviceThread : Fiber {
   std::int32_t peer = 0;
   device::Wait what = device::Wait::none;
 
+  /// Where the kernel last called the engine, for the report.
+  const void* called_from = nullptr;
+
   /// Of the last atomic access, if it changed nothing: what a thread that polls polls.
   const void* polled = nullptr;
 };

@@ -31,15 +31,22 @@ device::u64 clock_nanoseconds() {
 
 struct Scheduler::Calls {
   static DeviceThread& self() { return *current->running_; }
+  /// The running thread, which has called the engine from there.
+  static DeviceThread& self_at(const void* called_from) {
+    self().called_from = called_from;
+    return self();
+  }
 
   static device::u32 thread_index() { return self().index; }
   static device::u32 block_index() { return self().block->index; }
   static void* shared(const void* key, device::u64 bytes, device::u64 alignment) {
     return self().block->shared.get(key, bytes, alignment);
   }
-  static void sync_block() { current->sync(self(), true); }
-  static device::u32 sync_block_and(device::u32 predicate) { return current->sync(self(), predicate != 0) ? 1 : 0; }
-  static void before_atomic(const void*) { current->yield(self()); }
+  static void sync_block() { current->sync(self_at(__builtin_return_address(0)), true); }
+  static device::u32 sync_block_and(device::u32 predicate) {
+    return current->sync(self_at(__builtin_return_address(0)), predicate != 0) ? 1 : 0;
+  }
+  static void before_atomic(const void*) { current->yield(self_at(__builtin_return_address(0))); }
   static void after_atomic(const void* address, device::u32 changed) {
     DeviceThread& thread = self();
     if (changed != 0) {
@@ -51,7 +58,7 @@ struct Scheduler::Calls {
     }
   }
   static device::u32 wait(const device::u64* flag, device::u64 at_least, device::i32 peer, device::Wait what) {
-    current->wait(self(), flag, at_least, peer, what);
+    current->wait(self_at(__builtin_return_address(0)), flag, at_least, peer, what);
     return 1;
   }
 };

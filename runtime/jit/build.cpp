@@ -21,6 +21,7 @@ std::string make_short_key(const CompileRequest& request, std::string_view compi
   add(compiler);
   add(request.target->name);
   add(request.symbol);
+  add(request.line_tables ? "line tables" : "");
   add(request.source);
   return sha256_hex(text);
 }
@@ -47,7 +48,8 @@ std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::
     requests.push_back({.name = sources[i].name,
                         .source = sources[i].self_contained,
                         .symbol = plan.kernels.at(i).symbol,
-                        .target = plan.target});
+                        .target = plan.target,
+                        .line_tables = plan.target->platform == irisgen::Platform::host && plan.user.has_value()});
   }
   return requests;
 }

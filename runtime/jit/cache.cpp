@@ -81,6 +81,7 @@ std::string cache_key(const CompileRequest& request, const Compiler& compiler) {
   add(compiler.options(*request.target));
   add(request.target->name);
   add(request.symbol);
+  add(request.line_tables ? "line tables" : "");
   add(request.source);
   return sha256_hex(text);
 }

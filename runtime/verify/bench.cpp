@@ -25,7 +25,7 @@ struct Pair {
 
 std::size_t heap_bytes_of(const Pair& pair) {
   const auto both = [](const Measured& measured) {
-    return heap_bytes_of(measured.plan.problem) + heap_bytes_of(measured);
+    return iris::heap_bytes_of(measured.plan) + iris::heap_bytes_of(measured);
   };
   return both(pair.kernel) + (pair.product ? both(*pair.product) : 0);
 }
@@ -55,12 +55,12 @@ struct Readings {
 /// other.
 void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs,
                      Readings& readings) {
-  const BenchBuffers buffers(context, pair.kernel.plan.problem, options.seed);
+  const BenchBuffers buffers(context, pair.kernel.plan, options.seed);
   Measurement kernel(context, pair.kernel, buffers, as_graphs, readings.kernel);
   std::optional<BenchBuffers> product_buffers;
   std::optional<Measurement> product;
   if (pair.product) {
-    product_buffers.emplace(context, pair.product->plan.problem, options.seed);
+    product_buffers.emplace(context, pair.product->plan, options.seed);
     product.emplace(context, *pair.product, *product_buffers, as_graphs, readings.product);
   }
   kernel.batches().warm_up(options.launches);
@@ -112,7 +112,7 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   if (options.batches < 1 || options.launches < 1)
     throw std::invalid_argument("a measurement needs at least one batch of one launch");
   if (options.against_library && irisgen::pattern_of(kernel.problem).bus == nullptr)
-    throw std::invalid_argument(kernel.problem.pattern + " is no collective that the vendor's library has");
+    throw std::invalid_argument(kernel.name + " is no collective that the vendor's library has");
 
   std::optional<const CollectiveLibrary> library;
   if (options.against_library) library.emplace(target.platform);
@@ -144,7 +144,7 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
     ranks.run(
         [&](Context& context) { measure_on_rank(context, pair, options, report.ranks_per_device == 1, readings); });
     report.points.push_back(make_point(pair, world, target, readings));
-    if (library_bench) report.points.back().library = library_bench->measure(pair.kernel.plan.problem, options);
+    if (library_bench) report.points.back().library = library_bench->measure(pair.kernel.plan, options);
   }
   return report;
 }

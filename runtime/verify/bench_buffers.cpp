@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "iris/values.hpp"
-#include "irisgen/pattern.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/verify/random.hpp"
 
@@ -25,14 +24,14 @@ std::vector<std::byte> random_bytes(std::size_t bytes, Dtype dtype, Op op, Rando
 
 }  // namespace
 
-BenchBuffers::BenchBuffers(Context& context, const Problem& problem, std::uint64_t seed) : context_(context) {
-  const Extents extents = problem.static_extents();
+BenchBuffers::BenchBuffers(Context& context, const irisgen::Plan& plan, std::uint64_t seed) : context_(context) {
+  const Extents extents = plan.problem.static_extents();
   int position = 0;
-  for (const Argument& argument : irisgen::pattern_of(problem).arguments(problem)) {
+  for (const Argument& argument : plan.arguments) {
     bytes_.push_back(static_cast<std::size_t>(bytes_of(argument, extents)));
     pointers_.push_back(context.allocate(bytes_.back()));
     const RandomStream stream{.seed = seed, .rank = context.rank(), .argument = position++, .launch = 0};
-    const auto data = random_bytes(bytes_.back(), argument.dtype, problem.op.value_or(Op::sum), stream);
+    const auto data = random_bytes(bytes_.back(), argument.dtype, plan.problem.op.value_or(Op::sum), stream);
     context.device().copy(pointers_.back(), data.data(), data.size());
   }
 }

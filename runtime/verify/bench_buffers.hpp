@@ -4,21 +4,21 @@
 #include <span>
 #include <vector>
 
-#include "iris/problem.hpp"
 #include "iris/world.hpp"
+#include "irisgen/plan.hpp"
 
 namespace iris {
 
-/// One rank's buffers of a static problem, on the symmetric heap, with random data in each: what matters to the time is
-/// that they are no zeros. Made and ended by all ranks together.
+/// One rank's buffers of a plan of static shape, on the symmetric heap, with random data in each: what matters to the
+/// time is that they are no zeros. Made and ended by all ranks together.
 class BenchBuffers {
  public:
-  BenchBuffers(Context& context, const Problem& problem, std::uint64_t seed);
+  BenchBuffers(Context& context, const irisgen::Plan& plan, std::uint64_t seed);
   ~BenchBuffers();
   BenchBuffers(const BenchBuffers&) = delete;
   BenchBuffers& operator=(const BenchBuffers&) = delete;
 
-  /// In the order of the pattern's arguments, and how long each is.
+  /// In the order of the plan's arguments, and how long each is.
   std::span<void* const> pointers() const { return pointers_; }
   std::span<const std::size_t> bytes() const { return bytes_; }
 

@@ -58,12 +58,13 @@ LibraryBench::~LibraryBench() {
   }
 }
 
-LibraryTimes LibraryBench::measure(const Problem& problem, const BenchOptions& options) const {
+LibraryTimes LibraryBench::measure(const irisgen::Plan& plan, const BenchOptions& options) const {
+  const Problem& problem = plan.problem;
   Times plain = times_of(options.batches, problem.world);
   Times in_windows = plain;
   ranks_.run([&](Context& context) {
     const Communicator& communicator = *communicators_[static_cast<std::size_t>(context.rank())];
-    const BenchBuffers buffers(context, problem, options.seed);
+    const BenchBuffers buffers(context, plan, options.seed);
     time_all(context, problem, options, communicator, buffers.pointers()[0], buffers.pointers()[1], plain);
     if (!library_.has_windows()) return;
     const LibraryMemory from(library_, buffers.bytes()[0]);

@@ -19,9 +19,9 @@ class LibraryBench {
   LibraryBench(const LibraryBench&) = delete;
   LibraryBench& operator=(const LibraryBench&) = delete;
 
-  /// Of a static problem that the library has. The library's waits are not bounded: where it fails on one rank in the
-  /// midst of a collective, the others wait.
-  LibraryTimes measure(const Problem& problem, const BenchOptions& options) const;
+  /// Of the static problem of a plan, which the library has. The library's waits are not bounded: where it fails on one
+  /// rank in the midst of a collective, the others wait.
+  LibraryTimes measure(const irisgen::Plan& plan, const BenchOptions& options) const;
 
  private:
   const CollectiveLibrary& library_;

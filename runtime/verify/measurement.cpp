@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "iris/bench.hpp"
-#include "irisgen/pattern.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/world/heap.hpp"
 
@@ -27,10 +26,10 @@ Measured build_measured(irisgen::Plan plan, std::string_view compiler) {
   return {std::move(plan), std::move(built)};
 }
 
-std::size_t heap_bytes_of(const Problem& problem) {
+std::size_t heap_bytes_of(const irisgen::Plan& plan) {
   std::size_t bytes = 0;
-  for (const Argument& argument : irisgen::pattern_of(problem).arguments(problem)) {
-    bytes += static_cast<std::size_t>(bytes_of(argument, problem.static_extents())) + Heap::alignment;
+  for (const Argument& argument : plan.arguments) {
+    bytes += static_cast<std::size_t>(bytes_of(argument, plan.problem.static_extents())) + Heap::alignment;
   }
   return bytes;
 }

@@ -25,8 +25,8 @@ struct Measured {
 };
 Measured build_measured(irisgen::Plan plan, std::string_view compiler);
 
-/// What the buffers of a problem take of each rank's heap, and what the operation itself does.
-std::size_t heap_bytes_of(const Problem& problem);
+/// What the buffers of a plan take of each rank's heap, and what the operation itself does.
+std::size_t heap_bytes_of(const irisgen::Plan& plan);
 std::size_t heap_bytes_of(const Measured& measured);
 
 /// An operation on one rank, and how its batches go.

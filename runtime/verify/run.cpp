@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "iris/source_reader.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
 #include "runtime/launch/launch_check.hpp"
@@ -107,8 +108,11 @@ Run::Run(const BuiltOperation& built, const RunOptions& options)
   check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
   check_memory(heap);
-  world_ = std::make_unique<World>(WorldOptions{
-      .size = manifest_.problem.world, .target = manifest_.target, .heap_bytes = heap, .seed = options.seed});
+  world_ = std::make_unique<World>(WorldOptions{.size = manifest_.problem.world,
+                                                .target = manifest_.target,
+                                                .heap_bytes = heap,
+                                                .seed = options.seed,
+                                                .locate = source_locator()});
   ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 

@@ -92,6 +92,7 @@ class GpuBench : public CandidateBench {
       RunOptions options;
       options.seed = options_.seed;
       options.repeat = launches_verified;
+      options.reference = reference_of(candidate.plan);
       const RunReport report = run_operation(built.verified, options);
       if (report.passed) return "";
       if (!report.violations.empty()) return "wrong: " + report.violations.front();
@@ -102,13 +103,13 @@ class GpuBench : public CandidateBench {
   }
 
   std::vector<Timing> time_together(Candidates candidates, int batches) const {
-    const Problem& problem = candidates.front()->plan.problem;
-    std::size_t heap_bytes = heap_bytes_of(problem);
+    const irisgen::Plan& plan = candidates.front()->plan;
+    std::size_t heap_bytes = heap_bytes_of(plan);
     for (const TuningCandidate* candidate : candidates) heap_bytes += heap_bytes_of(built_.at(candidate).measured);
     World ranks({.size = world_, .target = std::string(target_.name), .heap_bytes = heap_bytes, .seed = options_.seed});
     std::vector<Times> times(candidates.size(), times_of(batches, world_));
     ranks.run([&](Context& context) {
-      const BenchBuffers buffers(context, problem, options_.seed);
+      const BenchBuffers buffers(context, plan, options_.seed);
       std::vector<std::unique_ptr<Measurement>> measurements;
       measurements.reserve(candidates.size());
       for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -289,18 +289,36 @@ TEST_F(UserKernel, cannot_break_a_launcher_by_its_comments) {
   EXPECT_EQ(kernel.source->comment, "first /// second */ /*");
 }
 
-TEST_F(UserKernel, names_what_a_deadlock_waits_for) {
+TEST_F(UserKernel, names_what_a_deadlock_waits_for_and_the_line) {
   std::string waiting = shift;
   waiting.replace(waiting.find("  const i32 from"), 0,
                   "  const i64 own = flags<1>(launch);\n"
                   "  if (!block_wait_acquire(launch, own, 1, 2, Wait::step)) return;\n");
-  waiting.replace(waiting.find("barrier.hpp"), 11, "barrier.hpp");
   write("k.hip", waiting);
   try {
     run(plan(description()));
     FAIL() << "it ended";
   } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("waits for rank 2"), std::string::npos) << error.what();
+    const std::string report = error.what();
+    EXPECT_NE(report.find("k, rank 0, block 0: waits for rank 2 to "), std::string::npos) << report;
+    EXPECT_NE(report.find(" at k.hip:15\n"), std::string::npos) << report;
+  }
+}
+
+TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
+  write("k.hip",
+        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n\n"
+        "__device__ void wait_for_all() {\n  sync_block();\n}\n\n"
+        "__device__ void f(const Context&, f32* output) {\n  output[0] = 1;\n"
+        "  if (thread_index() > 3) wait_for_all();\n}\n");
+  try {
+    run(plan(description()));
+    FAIL() << "it ended";
+  } catch (const std::runtime_error& error) {
+    const std::string report = error.what();
+    EXPECT_NE(report.find("stands at a block sync with 28 threads at k.hip:5, which 4 ended threads will never reach"),
+              std::string::npos)
+        << report;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -139,8 +140,13 @@ struct DeviceGroup {
   std::shared_ptr<RankObserver> observer = nullptr;  ///< null where nobody needs to know
 };
 
-/// The CPU, with a seeded order of execution (runtime/host). Throws if this build has no host support.
-DeviceGroup open_host_devices(int ranks, std::uint64_t seed);
+/// What line of a source an instruction of a kernel's library comes from, given the library's path and its offset
+/// there: `halo.hip:12`; empty if that is not known.
+using SourceLocator = std::function<std::string(const std::string& library, std::uint64_t offset)>;
+
+/// The CPU, with a seeded order of execution (runtime/host). Reports of deadlocks name lines where `locate` does.
+/// Throws if this build has no host support.
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate = {});
 
 /// GPUs through the HIP table (runtime/hip). Throws a sentence that says what is missing: library, driver, device, peer
 /// access.

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "iris/device.hpp"
 #include "irisgen/source_reader.hpp"
 #include "irisgen/spec.hpp"
 
@@ -13,5 +14,9 @@ std::shared_ptr<const irisgen::SourceReader> source_reader();
 
 /// Gives the kernels of the user's own in a specification what reads them.
 void attach_source_reader(irisgen::Spec& spec);
+
+/// WorldOptions::locate for kernels that were compiled with line tables, as those of the user's own are: by Clang,
+/// which is opened when a deadlock is reported. What it cannot tell stays out of the report.
+SourceLocator source_locator();
 
 }  // namespace iris

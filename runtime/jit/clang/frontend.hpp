@@ -13,6 +13,7 @@ struct Compilation {
   std::string object;
   std::string messages;
 };
-Compilation compile_to_object(const TargetArguments& target, const char* name, std::string_view source);
+Compilation compile_to_object(const TargetArguments& target, const char* name, std::string_view source,
+                              bool line_tables);
 
 }  // namespace iris::clang_library

@@ -16,6 +16,7 @@ struct Request {
   const char* source;  ///< self-contained; an #include finds nothing
   const char* symbol;  ///< of the kernel whose resources are reported
   const char* target;  ///< one of Interface::targets
+  bool line_tables;    ///< of the source's lines, for `locate`; host only
 };
 
 /// What a compilation came to. Owned by the library until Interface::release.

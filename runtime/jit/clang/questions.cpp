@@ -20,6 +20,7 @@ struct Task {
 /// What can be asked of a source: a row here, a line in tasks.hpp, a file.
 constexpr std::array tasks = {
     Task{"lint", answer_lint},
+    Task{"locate", answer_locate},
     Task{"read_kernel", answer_read_kernel},
     Task{"read_reference", answer_read_reference},
 };
