@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_a9b5fa6fabfa3714 {
+inline namespace builds_eecfd3957bbfef3a {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -35,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_a9b5fa6fabfa3714
+}  // namespace builds_eecfd3957bbfef3a
 }  // namespace irisgen_kernels
