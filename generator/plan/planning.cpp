@@ -84,7 +84,8 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
                           floor_us;
   }
   prediction.link_bytes = static_cast<std::int64_t>(link_bytes);
-  prediction.basis = std::string(target.name) + (target.measured ? ": rates measured" : ": rates from data sheets");
+  prediction.basis =
+      std::string(target.name) + (target.measured ? ": rates measured" : ": rates that the vendor publishes");
   return prediction;
 }
 

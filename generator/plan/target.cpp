@@ -14,13 +14,14 @@ namespace {
 //   loop ran at 18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the
 //   chip's power is the limit.
 // - gfx942: AMD Instinct MI300X data sheet: 7 Infinity Fabric links of 64 GB/s each way, 5.3 TB/s, 304 CUs, 163.4
-//   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix.
+//   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix. Of a link's 64 GB/s about 48 can be used, the
+//   rest being CRC and protocol: AMD's ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on AMD Instinct
+//   MI300X" (March 2025), rocm.blogs.amd.com/software-tools-optimization/mi300x-rccl-xgmi.
 // - gfx950: AMD Instinct MI355X data sheet: 7 links of 76.8 GB/s each way, 8 TB/s, 256 CUs, 157.3 TFLOP/s FP32 vector,
-//   2516.6 FP16 and BF16 matrix.
+//   2516.6 FP16 and BF16 matrix. What of a link can be used we have not found published.
 // - gfx90a: one die of an MI250X (AMD CDNA 2 white paper; ROCm documentation "MI250 microarchitecture": 50 GB/s each
-// way
-//   per link, 23.9 TFLOP/s FP32 vector, 191.5 FP16 and BF16 matrix), three links outwards. The links to the other die
-//   of the package come on top and are not counted, since most peers lie outside.
+//   way per link, 23.9 TFLOP/s FP32 vector, 191.5 FP16 and BF16 matrix), three links outwards. The links to the other
+//   die of the package come on top and are not counted, since most peers lie outside.
 // No vendor publishes the delay of a signal or of a launch, or how fast our main loop runs: AMD's are assumed, the loop
 // of multiply-adds at the share of the vector rate that it reaches on sm_90a, that of the matrix units at 40 % of
 // theirs. The host's rates are a GPU's, to rank variants by.
@@ -96,10 +97,10 @@ constexpr std::array<Target, 5> all_targets = {{
      .f64_blocks_per_unit = 2,
      .most_in_access = 8,
      .matrix_e4m3 = false,
-     .rates = {.link_gbs = 448,
-               .neighbour_gbs = 64,
+     .rates = {.link_gbs = 336,
+               .neighbour_gbs = 48,
                .memory_gbs = 5300,
-               .copy_engine_gbs = 64,
+               .copy_engine_gbs = 48,
                .copy_us = 5,
                .signal_us = 2.5,
                .line_us = 1,
