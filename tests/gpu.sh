@@ -4,12 +4,13 @@
 # examples, a search for the fastest, the measurements and, where compute-sanitizer is installed, memcheck on one kernel
 # of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress tune bench fused
-#                                    memcheck racecheck
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress tune bench
+#                                    collectives fused memcheck racecheck
 #
-# `fused` measures fused kernels beside their product and their links. If PEERS names a program for torchrun that
-# measures others' kernels with the argument `fused` and writes JSON into the folder $OUTF, it runs right after, on the
-# same GPUs.
+# `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
+# kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
+# the argument `coll,symm` or `fused`, and writes JSON into the folder $OUTF, it runs right after, on the same GPUs.
+# collectives.md has all collectives side by side.
 #
 # Logs and summary.txt go to OUT_DIR. GTEST_FILTER in the environment picks cases of the matrix. Exit status: 0 if every
 # step passed, 1 if one failed, 2 for wrong usage.
@@ -18,7 +19,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples matrix stress tune bench fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples matrix stress tune bench collectives fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -138,6 +139,16 @@ fused_kernels() {
   done
 }
 
+# dynamic_kernels WORLD PATTERN…: collectives of bf16 of any size.
+dynamic_kernels() {
+  echo "irisgen: 1"
+  echo "defaults: {world: $1, dtype: bf16}"
+  echo "kernels:"
+  shift
+  local pattern
+  for pattern in "$@"; do echo "  - {name: $pattern, pattern: $pattern, shape: {n: dynamic}}"; done
+}
+
 # Measures a few sizes, and then must find all of them in the table, and `auto` what the table says. Ranks that share a
 # GPU cannot be tuned: one GPU is a world of one.
 tune() {
@@ -152,12 +163,29 @@ sys.exit(f"{len(again)} of {len(problems)} problems were measured again" if agai
 END
 }
 
-fused() {
-  "$irisgen" bench "$work/fused.yaml" --batches 5 --target "$target" --json >"$out/fused.json" || return 1
-  [ -z "${PEERS:-}" ] || OUTF=$out torchrun --standalone --nproc-per-node "$gpus" "$PEERS" fused
+# peers WHAT: others' kernels, if there is a program for them.
+peers() {
+  [ -z "${PEERS:-}" ] || OUTF=$out torchrun --standalone --nproc-per-node "$gpus" "$PEERS" "$1"
 }
 
-export -f configure_and_build run_examples matrix check tune fused names_of
+collectives() {
+  [ "$gpus" -gt 1 ] || { echo "one GPU has no links"; return 0; }
+  "$irisgen" bench "$work/collectives.yaml" --sizes 1K:1G --batches 7 --against nccl --target "$target" --json \
+    >"$out/collectives.json" || return 1
+  rm -f "$out"/peers_coll*.json
+  peers coll,symm || return 1
+  local figures
+  mapfile -t figures < <(compgen -G "$out/peers_coll*.json")
+  python3 tests/collectives_table.py "$out/collectives.json" "${figures[@]}" | tee "$out/collectives.md"
+  return "${PIPESTATUS[0]}"
+}
+
+fused() {
+  "$irisgen" bench "$work/fused.yaml" --batches 5 --target "$target" --json >"$out/fused.json" || return 1
+  peers fused
+}
+
+export -f configure_and_build run_examples matrix check tune peers collectives fused names_of
 export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
@@ -180,9 +208,8 @@ kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$
 # bench sweeps the sizes of collectives and takes matmuls at their shape.
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" | grep -v reduce_scatter_all_gather >"$work/bench.yaml"
 fused_kernels "$gpus" >"$work/fused.yaml"
-for pattern in all_reduce all_gather; do
-  echo "  - {name: $pattern, pattern: $pattern, shape: {n: dynamic}}"
-done | cat <(echo "irisgen: 1"; echo "defaults: {world: $gpus, dtype: bf16}"; echo "kernels:") - >"$work/tune.yaml"
+dynamic_kernels "$gpus" all_reduce all_gather >"$work/tune.yaml"
+dynamic_kernels "$gpus" all_reduce all_gather reduce_scatter all_to_all broadcast >"$work/collectives.yaml"
 # What matrix units take, in several tiles.
 kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
   grep -E '^[a-z]|matmul' >"$work/products.yaml"
@@ -198,6 +225,7 @@ step matrix 300 bash -c matrix
 step stress 240 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
 step tune 120 bash -c tune
 step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
+step collectives 240 bash -c collectives
 step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then
   step memcheck 240 bash -c 'check memcheck "$work/spec.yaml" "$work/products.yaml"'

@@ -1,11 +1,13 @@
 #include "iris/bench.hpp"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "generator/cli/calibration.hpp"
 #include "generator/cli/files.hpp"
 #include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
@@ -32,6 +34,8 @@ struct BenchCommand {
   TuningOption tuning = TuningOption("auto");
   bool json = false;
   bool csv = false;
+  bool calibrate = false;
+  std::filesystem::path table;
 };
 
 constexpr const char* footer =
@@ -41,11 +45,16 @@ time of its product alone, measured in turn with it, and that of its bytes over 
 the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks in the same
 way: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows.
 
+--calibrate takes no specification: it measures what this machine's links, memory and launches do, a dozen collectives
+of 1 KiB and 256 MiB, and writes these rates into your tuning table. From then on predictions for as many ranks on such
+GPUs rest on them, wherever that table is asked.
+
 Examples:
   irisgen bench spec.yaml
   irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
   irisgen bench spec.yaml --sizes 1K:1G --against nccl --svg bandwidth.svg
-  irisgen bench spec.yaml --target sm_90a --json)";
+  irisgen bench spec.yaml --target sm_90a --json
+  irisgen bench --calibrate)";
 
 /// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
 std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::string& text) {
@@ -153,6 +162,14 @@ void print_table(const iris::BenchReport& report) {
 }
 
 ExitCode bench(const BenchCommand& command) {
+  if (command.calibrate) {
+    return calibrate({.target = command.target,
+                      .world = command.world,
+                      .batches = command.batches,
+                      .table = command.table,
+                      .json = command.json});
+  }
+  if (command.spec.empty()) throw UsageError("name the specification to measure, or --calibrate");
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = measured_target(command.target);
@@ -193,14 +210,19 @@ void add_bench(CLI::App& program, Action& action) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* app = program.add_subcommand("bench", "Measure kernels on this machine's GPUs");
   app->footer(footer);
-  app->add_option("SPEC", command->spec, spec_help)->required();
+  auto* spec = app->add_option("SPEC", command->spec, spec_help);
+  auto* calibrate = app->add_flag("--calibrate", command->calibrate, "Measure this machine's rates")->excludes(spec);
+  app->add_option("--table", command->table, "The tuning table that --calibrate writes to (default: yours)")
+      ->needs(calibrate);
   app->add_option("--target", command->target, "GPU target (default: that of the first GPU)");
-  app->add_option("--sizes", command->sizes,
-                  "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
-  app->add_option("--kernel", command->kernel, "Only this kernel");
-  app->add_option("--against", command->against, "nccl or rccl: measure the vendor's library of collectives, too")
-      ->check(CLI::IsMember({"nccl", "rccl"}));
-  app->add_option("--svg", command->svg, "Also draw time and bandwidth against size into this file");
+  auto* sizes =
+      app->add_option("--sizes", command->sizes,
+                      "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
+  auto* kernel = app->add_option("--kernel", command->kernel, "Only this kernel");
+  auto* against =
+      app->add_option("--against", command->against, "nccl or rccl: measure the vendor's library of collectives, too")
+          ->check(CLI::IsMember({"nccl", "rccl"}));
+  auto* svg = app->add_option("--svg", command->svg, "Also draw time and bandwidth against size into this file");
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
   app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
       ->check(CLI::Range(1, 10000))
@@ -208,7 +230,8 @@ void add_bench(CLI::App& program, Action& action) {
   app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
   command->tuning.add_to(*app);
   auto* json = app->add_flag("--json", command->json, "Print JSON");
-  app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);
+  auto* csv = app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);
+  for (CLI::Option* option : {sizes, kernel, against, svg, static_cast<CLI::Option*>(csv)}) calibrate->excludes(option);
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }
 

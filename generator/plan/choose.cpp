@@ -99,13 +99,35 @@ class Tuned {
   std::map<std::string, Candidate> planned_;
 };
 
-/// `measured 12.3 µs at m = 1, n = 512 on NVIDIA H200, CUDA 13.0`
-std::string words_of(const TuningEntry& entry) {
-  std::string words = "measured " + microseconds(entry.time_us) + " at";
+/// `m = 1, n = 512 on NVIDIA H200, CUDA 13.0`
+std::string place_of(const TuningEntry& entry) {
+  std::string words;
   for (const auto& [name, extent] : entry.problem.extents) {
-    words.append(words.ends_with(" at") ? " " : ", ").append(name + " = " + std::to_string(extent.value));
+    words.append(words.empty() ? "" : ", ").append(name + " = " + std::to_string(extent.value));
   }
   return words + " on " + entry.device + ", " + entry.driver;
+}
+
+std::string words_of(const TuningEntry& entry) {
+  return "measured " + microseconds(entry.time_us) + " at " + place_of(entry);
+}
+
+/// What the first table that has measured a problem of about this size has of its variants. Not of a description with a
+/// config of its own, which is another kernel.
+void add_measured(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
+                  Chosen& chosen) {
+  if (!problem.is_static() || !leaves_config_to_plan(spec)) return;
+  for (const TuningTable& table : options.tuning) {
+    const TuningEntry* entry = table.find(problem, target, options.device);
+    if (!entry) continue;
+    chosen.measured_at = place_of(*entry);
+    for (Alternative& alternative : chosen.alternatives) {
+      const auto measured = entry->times_us.find(alternative.variant);
+      if (measured != entry->times_us.end()) alternative.measured_us = measured->second;
+      if (alternative.variant == entry->variant) alternative.measured_us = entry->time_us;
+    }
+    return;
+  }
 }
 
 void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,
@@ -186,6 +208,7 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
   Chosen chosen;
   const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config);
   chosen.alternatives = compare(candidates, problem, target);
+  add_measured(spec, problem, target, options, chosen);
   if (spec.variant != "auto") {
     const auto wanted = std::ranges::find_if(
         candidates, [&](const Candidate& candidate) { return candidate.variant->name == spec.variant; });

@@ -14,6 +14,7 @@ struct Chosen {
   std::vector<iris::Schedule> schedules;
   std::string reason;
   std::vector<Alternative> alternatives;
+  std::string measured_at = {};  ///< as Plan's
   Prediction prediction;
 
   /// This candidate and no other.

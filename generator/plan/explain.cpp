@@ -188,6 +188,17 @@ std::vector<Row> cost_rows(const Plan& plan) {
   return rows;
 }
 
+/// Of each variant the prediction beside its measurement, where a tuning table has one.
+std::string measured_text(const Plan& plan) {
+  if (plan.measured_at.empty()) return "";
+  std::vector<Row> rows = {{"variant", "predicted", "measured at " + plan.measured_at}};
+  for (const Alternative& each : plan.alternatives) {
+    if (each.measured_us == 0) continue;
+    rows.push_back({each.variant, each.time_us > 0 ? microseconds(each.time_us) : "-", microseconds(each.measured_us)});
+  }
+  return "\n" + table(rows);
+}
+
 nlohmann::ordered_json json_of(const KernelPlan& kernel) {
   using Json = nlohmann::ordered_json;
   Json constants = Json::array();
@@ -240,7 +251,7 @@ std::vector<std::pair<std::string, std::string>> side_rows(const Plan& plan) {
 
 std::string explain(const Plan& plan) {
   return plan.name + ": " + describe(plan) + "\n\n" + table(choice_rows(plan)) + kernels_text(plan) + steps_text(plan) +
-         "\n" + table(argument_rows(plan)) + "\n" + table(cost_rows(plan));
+         "\n" + table(argument_rows(plan)) + "\n" + table(cost_rows(plan)) + measured_text(plan);
 }
 
 std::string explain_side_by_side(std::span<const Plan> plans) {
@@ -268,7 +279,10 @@ std::string explain_json(const Plan& plan) {
   }
   Json alternatives = Json::array();
   for (const Alternative& other : plan.alternatives) {
-    alternatives.push_back({{"variant", other.variant}, {"refusal", other.refusal}, {"time_us", other.time_us}});
+    alternatives.push_back({{"variant", other.variant},
+                            {"refusal", other.refusal},
+                            {"time_us", other.time_us},
+                            {"measured_us", other.measured_us}});
   }
   Json arguments = Json::array();
   for (const iris::Argument& argument : plan.arguments) arguments.push_back(json_of(plan, argument));
@@ -299,6 +313,7 @@ std::string explain_json(const Plan& plan) {
       {"deterministic", plan.deterministic},
       {"choices", std::move(choices)},
       {"alternatives", std::move(alternatives)},
+      {"measured_at", plan.measured_at},
       {"arguments", std::move(arguments)},
       {"intermediates", std::move(intermediates)},
       {"kernels", std::move(kernels)},

@@ -249,7 +249,7 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const std::int64_t turns = divide_up(tiles, blocks);
   const double k = length(problem, "k");
   const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
-  const double before_us = sends_first ? products.sent_bytes / target.link_gbs / 1e3 : 0;
+  const double before_us = sends_first ? products.sent_bytes / target.rates.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
     const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
     return before_us + with_links(problem, target, products, comm_blocks, blocks, of_kernel,

@@ -227,18 +227,20 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   const MatrixUnits& units = *matrix_units_of(target);
   if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
   const double tile_us = units.tile_us(target, tiles, length(problem, "k") / times_of(problem));
-  if (products.sent_bytes == 0) return std::max(multiply_us, tile_us + products.shipped_bytes / target.link_gbs / 1e3);
+  if (products.sent_bytes == 0)
+    return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
   if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
   constexpr double share_of_links = 0.75;
   constexpr double block_gbs_beside = 4;
   constexpr double longer = 1.08;
   if (products.sends_beside) multiply_us *= longer;
-  const double rate = products.by_copy_engine ? target.copy_engine_gbs
-                      : products.sends_beside
-                          ? std::min(target.link_gbs * share_of_links, static_cast<double>(blocks) * block_gbs_beside)
-                          : std::min(target.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
-  const double link_us = products.sent_bytes / rate / 1e3 + static_cast<double>(products.copies) * target.copy_us;
+  const double rate =
+      products.by_copy_engine ? target.rates.copy_engine_gbs
+      : products.sends_beside
+          ? std::min(target.rates.link_gbs * share_of_links, static_cast<double>(blocks) * block_gbs_beside)
+          : std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  const double link_us = products.sent_bytes / rate / 1e3 + static_cast<double>(products.copies) * target.rates.copy_us;
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double without_own = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
   // Measured on four H200s: where copies are late for the first turn, they are so for the next.

@@ -38,6 +38,19 @@ void name_kernels(Plan& plan) {
   }
 }
 
+/// What a table has of machines like the one that the plan is for.
+const MachineRates* find_rates(const PlanOptions& options, const Target& target, int world) {
+  for (const TuningTable& table : options.tuning) {
+    if (const MachineRates* machine = table.find_rates(target.name, options.device, world)) return machine;
+  }
+  return nullptr;
+}
+
+std::string basis_of(const Target& target, const MachineRates& machine) {
+  return std::string(target.name) + ": rates measured by " + std::to_string(machine.world) + " ranks on " +
+         machine.device + ", " + machine.driver;
+}
+
 }  // namespace
 
 Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const PlanOptions& options) {
@@ -52,11 +65,16 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   if (pattern.check) pattern.check(kernel, plan.problem, report);
   report.throw_if_any();
 
-  Chosen chosen = choose(kernel, plan.problem, target, options);
+  const MachineRates* machine = find_rates(options, target, world);
+  Target calibrated = target;
+  if (machine) calibrated.rates = machine->rates;
+  Chosen chosen = choose(kernel, plan.problem, calibrated, options);
   plan.variant = std::move(chosen.variant);
   plan.deterministic = chosen.deterministic;
   plan.alternatives = std::move(chosen.alternatives);
+  plan.measured_at = std::move(chosen.measured_at);
   plan.prediction = std::move(chosen.prediction);
+  if (machine && plan.prediction.time_us > 0) plan.prediction.basis = basis_of(target, *machine);
   plan.choices.push_back({"variant", plan.variant, std::move(chosen.reason)});
   plan.schedules = std::move(chosen.schedules);
   plan.arguments = std::move(chosen.draft.arguments);

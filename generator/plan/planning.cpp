@@ -70,20 +70,22 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
   double link_bytes = 0;
   for (const Work& work : works) {
     link_bytes += work.link_bytes;
-    const double link_gbs = work.by_copy_engine  ? target.copy_engine_gbs
-                            : work.over_one_link ? target.neighbour_gbs
-                                                 : target.link_gbs;
+    const double link_gbs = work.by_copy_engine  ? target.rates.copy_engine_gbs
+                            : work.over_one_link ? target.rates.neighbour_gbs
+                                                 : target.rates.link_gbs;
     const double link_us =
         (work.link_bytes + work.fill_bytes) / (link_gbs * work.of_links) / 1e3;  // GB/s are bytes per nanosecond
-    const double memory_us = work.memory_bytes / target.memory_gbs / 1e3;
-    const double arrived_us = work.arrived_bytes / target.memory_gbs / 1e3;
+    const double memory_us = work.memory_bytes / target.rates.memory_gbs / 1e3;
+    const double arrived_us = work.arrived_bytes / target.rates.memory_gbs / 1e3;
     const double floor_us = std::max({link_us, memory_us, work.multiply_us, work.summing_us}) + arrived_us;
     prediction.floor_us += floor_us;
-    prediction.time_us += (work.by_copy_engine ? target.copy_us : target.launch_us) +
-                          (world > 1 ? work.signals * target.signal_us + work.lines * target.line_us : 0) + floor_us;
+    prediction.time_us += (work.by_copy_engine ? target.rates.copy_us : target.rates.launch_us) +
+                          (world > 1 ? work.signals * target.rates.signal_us + work.lines * target.rates.line_us : 0) +
+                          floor_us;
   }
   prediction.link_bytes = static_cast<std::int64_t>(link_bytes);
-  prediction.basis = std::string(target.name) + (target.measured ? ": rates measured" : ": rates from data sheets");
+  prediction.basis =
+      std::string(target.name) + (target.measured ? ": rates measured" : ": rates that the vendor publishes");
   return prediction;
 }
 

@@ -102,6 +102,27 @@ Problem read_problem(const Value& entry, Report& report) {
   return problem;
 }
 
+void check_target(const Value& owner, Report& report) {
+  std::vector<std::string_view> known;
+  for (const Target& target : targets()) known.push_back(target.name);
+  check_word(*owner.find("target"), "target", known, report);
+}
+
+MachineRates read_machine(const Value& machine, Report& report) {
+  MachineRates read{.target = text_of(machine, "target"),
+                    .device = text_of(machine, "device"),
+                    .driver = text_of(machine, "driver"),
+                    .world = static_cast<int>(integer_of(*machine.find("world")))};
+  check_target(machine, report);
+  const Value& rates = *machine.find("rates");
+  for (const RateField& field : rate_fields) {
+    const Value& rate = *rates.find(field.name);
+    read.rates.*field.value = number_of(rate);
+    if (number_of(rate) <= 0) report.error(rate.where, std::string(field.name) + " must be above 0");
+  }
+  return read;
+}
+
 TuningEntry read_entry(const Value& entry, Report& report) {
   TuningEntry read{.problem = read_problem(entry, report),
                    .target = text_of(entry, "target"),
@@ -114,9 +135,12 @@ TuningEntry read_entry(const Value& entry, Report& report) {
                    .measured = static_cast<int>(integer_of(*entry.find("measured"))),
                    .complete = *entry.find("complete")->as<bool>(),
                    .kernels = text_of(entry, "kernels")};
-  std::vector<std::string_view> known;
-  for (const Target& target : targets()) known.push_back(target.name);
-  check_word(*entry.find("target"), "target", known, report);
+  check_target(entry, report);
+  if (const Value* variants = entry.find("variants")) {
+    for (const Value& each : *variants->as<Array>()) {
+      read.times_us[text_of(each, "variant")] = number_of(*each.find("time_us"));
+    }
+  }
   for (const Member& setting : *entry.find("config")->as<Object>()) {
     read.config[setting.key] = {static_cast<int>(integer_of(setting.value)), setting.value.where};
   }
@@ -148,8 +172,20 @@ Json to_json(const TuningEntry& entry) {
   json["time_us"] = nanoseconds_kept(entry.time_us);
   json["untuned_us"] = nanoseconds_kept(entry.untuned_us);
   json["measured"] = entry.measured;
+  for (const auto& [variant, time_us] : entry.times_us) {
+    json["variants"].push_back({{"variant", variant}, {"time_us", nanoseconds_kept(time_us)}});
+  }
   json["complete"] = entry.complete;
   json["kernels"] = entry.kernels;
+  return json;
+}
+
+Json to_json(const MachineRates& machine) {
+  Json json = {
+      {"target", machine.target}, {"device", machine.device}, {"driver", machine.driver}, {"world", machine.world}};
+  for (const RateField& field : rate_fields) {
+    json["rates"][std::string(field.name)] = nanoseconds_kept(machine.rates.*field.value);
+  }
   return json;
 }
 
@@ -181,9 +217,12 @@ std::optional<double> distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
+bool leaves_config_to_plan(const KernelSpec& kernel) {
+  return std::ranges::all_of(kernel.config, [](const auto& setting) { return setting.first == "timeout_ms"; });
+}
+
 bool is_left_to_plan(const KernelSpec& kernel) {
-  return kernel.variant == "auto" &&
-         std::ranges::all_of(kernel.config, [](const auto& setting) { return setting.first == "timeout_ms"; });
+  return kernel.variant == "auto" && leaves_config_to_plan(kernel);
 }
 
 const TuningEntry* TuningTable::find(const Problem& problem, const Target& target, std::string_view device) const {
@@ -218,6 +257,22 @@ const TuningEntry* TuningTable::find_measured(const Problem& problem, std::strin
   return found == entries.end() ? nullptr : &*found;
 }
 
+const MachineRates* TuningTable::find_rates(std::string_view target, std::string_view device, int world) const {
+  const auto found = std::ranges::find_if(machines, [&](const MachineRates& machine) {
+    return machine.target == target && (device.empty() || machine.device == device) && machine.world == world;
+  });
+  return found == machines.end() ? nullptr : &*found;
+}
+
+void TuningTable::set(MachineRates machine) {
+  const MachineRates* known = find_rates(machine.target, machine.device, machine.world);
+  if (known == nullptr) {
+    machines.push_back(std::move(machine));
+  } else {
+    machines[static_cast<std::size_t>(known - machines.data())] = std::move(machine);
+  }
+}
+
 void TuningTable::set(TuningEntry entry) {
   const TuningEntry* known = find_measured(entry.problem, entry.target, entry.device);
   if (known == nullptr) {
@@ -242,6 +297,9 @@ TuningTable parse_tuning(const std::string& file, const std::string& text) {
       }
       table.set(std::move(entry));
     }
+    if (const Value* machines = root->find("machines")) {
+      for (const Value& value : *machines->as<Array>()) table.set(read_machine(value, report));
+    }
   }
   report.throw_if_any();
   return table;
@@ -252,16 +310,21 @@ std::string to_json(const TuningTable& table) {
   for (const TuningEntry& entry : table.entries) {
     text.append(&entry == table.entries.data() ? "\n" : ",\n").append(to_json(entry).dump());
   }
-  return text + "\n]}\n";
+  text += "\n]";
+  if (!table.machines.empty()) text += ", \"machines\": [";
+  for (const MachineRates& machine : table.machines) {
+    text.append(&machine == table.machines.data() ? "\n" : ",\n").append(to_json(machine).dump());
+  }
+  return text + (table.machines.empty() ? "}\n" : "\n]}\n");
 }
 
 const TuningTable& shipped_tuning() {
   static const TuningTable table = [] {
     TuningTable all;
     for (const std::string_view path : resource_paths("generator/plan/tuning/")) {
-      for (TuningEntry& entry : parse_tuning(std::string(path), std::string(resource(path).value())).entries) {
-        all.set(std::move(entry));
-      }
+      TuningTable table = parse_tuning(std::string(path), std::string(resource(path).value()));
+      for (TuningEntry& entry : table.entries) all.set(std::move(entry));
+      for (MachineRates& machine : table.machines) all.set(std::move(machine));
     }
     return all;
   }();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_lines = 24;
 constexpr std::size_t max_ranges = 8;
 
-/// What the blocks of one grid wait for, in words, and which blocks those are.
+/// Where blocks of one grid wait, and for what, in words, and which blocks those are.
 using Findings = std::map<std::string, std::vector<std::uint32_t>>;
 
 std::string count_of(std::size_t count, const std::string& noun) {
@@ -51,7 +51,7 @@ class Places {
  public:
   explicit Places(const SourceLocator& locate) : locate_(locate) {}
 
-  /// ` at halo.hip:12`; empty if that is not known.
+  /// `, at halo.hip:12`; empty if that is not known.
   std::string of(const void* called_from) {
     if (!locate_ || called_from == nullptr) return "";
     const auto [known, first] = known_.try_emplace(called_from);
@@ -66,28 +66,28 @@ class Places {
     // The call itself is before the address that it returns to.
     const auto offset = static_cast<const char*>(called_from) - static_cast<const char*>(library.dli_fbase) - 1;
     const std::string place = locate_(library.dli_fname, static_cast<std::uint64_t>(offset));
-    return place.empty() ? "" : " at " + place;
+    return place.empty() ? "" : ", at " + place;
   }
 
   const SourceLocator& locate_;
   std::map<const void*, std::string> known_;
 };
 
-/// What keeps one block from going on. Threads at a block sync are the cause only where nobody else of the block is.
+/// Where one block stands, and what keeps it from going on. Threads at a block sync are the cause only where nobody else of the block is.
 std::vector<std::string> causes(const Grid& grid, const Block& block, Places& places) {
   std::vector<std::string> found;
   std::map<std::string, std::size_t> polling;
   std::map<std::string, std::size_t> at_sync;
   for (const DeviceThread& thread : grid.threads_of(block)) {
-    if (thread.state == ThreadState::waiting) found.push_back(describe_wait(thread) + places.of(thread.called_from));
+    if (thread.state == ThreadState::waiting) found.push_back(places.of(thread.called_from) + ": " + describe_wait(thread));
     if (thread.state == ThreadState::ready) ++polling[places.of(thread.called_from)];
     if (thread.state == ThreadState::at_sync) ++at_sync[places.of(thread.called_from)];
   }
   for (const auto& [place, count] : polling)
-    found.push_back("polls memory that nobody changes (" + count_of(count, "thread") + ")" + place);
+    found.push_back(place + ": polls memory that nobody changes (" + count_of(count, "thread") + ")");
   if (!found.empty()) return found;
   for (const auto& [place, count] : at_sync) {
-    found.push_back("stands at a block sync with " + count_of(count, "thread") + place + ", which " +
+    found.push_back(place + ": stands at a block sync with " + count_of(count, "thread") + ", which " +
                     count_of(block.ended, "ended thread") + " will never reach");
   }
   return found;
@@ -114,7 +114,7 @@ std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std:
   for (const auto& grid : grids) {
     has_kernel[static_cast<std::size_t>(grid->rank)] = true;
     for (const auto& [cause, blocks] : examine(*grid, places)) {
-      lines.push_back(grid->name + ", rank " + std::to_string(grid->rank) + ", " + name_blocks(blocks) + ": " + cause);
+      lines.push_back(grid->name + ", rank " + std::to_string(grid->rank) + ", " + name_blocks(blocks) + cause);
     }
   }
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

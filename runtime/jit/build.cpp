@@ -1,4 +1,6 @@
 #include <cstdlib>
+#include <future>
+#include <span>
 
 #include "generator/manifest/hash.hpp"
 #include "iris/jit.hpp"
@@ -35,6 +37,19 @@ CodeObject build_one(const CompileRequest& request, std::string_view compiler, C
   return code;
 }
 
+/// Beside one another: compilers take a time that people notice.
+std::vector<CodeObject> build_all(std::span<const CompileRequest> requests, std::string_view compiler, Cache& cache) {
+  std::vector<std::future<CodeObject>> others;
+  for (const CompileRequest& request : requests.subspan(1)) {
+    // Deferred where no thread can be started.
+    others.push_back(std::async(std::launch::async | std::launch::deferred,
+                                [&request, compiler, &cache] { return build_one(request, compiler, cache); }));
+  }
+  std::vector<CodeObject> code = {build_one(requests.front(), compiler, cache)};
+  for (std::future<CodeObject>& other : others) code.push_back(other.get());
+  return code;
+}
+
 }  // namespace
 
 CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache& cache) {
@@ -58,9 +73,7 @@ BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compi
   const std::vector<irisgen::Source> sources = irisgen::emit_sources(plan);
   BuiltOperation built;
   built.manifest = irisgen::make_manifest(plan, sources);
-  for (const CompileRequest& request : make_requests(plan, sources)) {
-    built.code.push_back(build_one(request, compiler, cache));
-  }
+  built.code = build_all(make_requests(plan, sources), compiler, cache);
   return built;
 }
 

@@ -23,6 +23,15 @@ fs::path from_environment(const char* variable, const char* below) {
   return value == nullptr || *value == '\0' ? fs::path() : fs::path(value) / below;
 }
 
+/// The table of the file, read while nobody else writes it, as `change` leaves it, unless that returns false.
+template <typename Change>
+void change_table(const fs::path& file, const Change& change) {
+  if (file.has_parent_path()) fs::create_directories(file.parent_path());
+  const FileLock lock(file.string() + ".lock", patience);
+  irisgen::TuningTable table = read_tuning(file);
+  if (change(table)) write_whole_file(file, irisgen::to_json(table));
+}
+
 }  // namespace
 
 fs::path user_tuning_file() {
@@ -43,14 +52,20 @@ irisgen::TuningTable read_tuning(const fs::path& file) {
 }
 
 void add_tuning(const fs::path& file, const irisgen::TuningEntry& entry) {
-  if (file.has_parent_path()) fs::create_directories(file.parent_path());
-  const FileLock lock(file.string() + ".lock", patience);
-  irisgen::TuningTable table = read_tuning(file);
-  const auto* known = table.find_measured(entry.problem, entry.target, entry.device);
-  const bool same = known != nullptr && known->driver == entry.driver && known->kernels == entry.kernels;
-  if (same && known->complete && !entry.complete) return;
-  table.set(entry);
-  write_whole_file(file, irisgen::to_json(table));
+  change_table(file, [&](irisgen::TuningTable& table) {
+    const auto* known = table.find_measured(entry.problem, entry.target, entry.device);
+    const bool same = known != nullptr && known->driver == entry.driver && known->kernels == entry.kernels;
+    if (same && known->complete && !entry.complete) return false;
+    table.set(entry);
+    return true;
+  });
+}
+
+void add_rates(const fs::path& file, const irisgen::MachineRates& machine) {
+  change_table(file, [&](irisgen::TuningTable& table) {
+    table.set(machine);
+    return true;
+  });
 }
 
 std::vector<irisgen::TuningTable> tuning_of_user() {

@@ -93,7 +93,7 @@ BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target
   point.algorithm_gbs = static_cast<double>(point.bytes) / bytes_per_gbs;
   point.bus_gbs = pattern.bus == nullptr ? 0 : point.algorithm_gbs * pattern.bus->bus_over_algorithm(world);
   point.link_gbs = static_cast<double>(plan.prediction.link_bytes) / bytes_per_gbs;
-  point.links_us = static_cast<double>(plan.prediction.link_bytes) / (target.link_gbs * 1000);
+  point.links_us = static_cast<double>(plan.prediction.link_bytes) / (target.rates.link_gbs * 1000);
   if (pattern.product) {
     const auto multiply_adds = static_cast<double>(size_of(pattern.product(plan.problem)));
     point.tflops = 2 * multiply_adds / (point.time_us * 1e6);
@@ -128,7 +128,7 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
   report.kernel = kernel.name;
   report.pattern = kernel.problem.pattern;
   report.dtype = kernel.problem.dtype;
-  report.link_gbs = target.link_gbs;
+  report.link_gbs = target.rates.link_gbs;
   report.world = world;
   if (library) report.library = library->description();
   ranks.run([&](Context& context) {

@@ -146,6 +146,7 @@ irisgen::TuningEntry entry_of(const TunedProblem& problem, const irisgen::Target
           .time_us = best.time_us,
           .untuned_us = problem.candidates.front().time_us,
           .measured = problem.count_measured(),
+          .times_us = problem.fastest_of_variants(),
           .complete = problem.complete,
           .kernels = irisgen::kernels_digest()};
 }
@@ -187,6 +188,16 @@ std::unique_ptr<World> open_devices(int world, const irisgen::Target& target, Tu
 
 int TunedProblem::count_measured() const {
   return static_cast<int>(std::ranges::count_if(candidates, [](const auto& each) { return each.time_us > 0; }));
+}
+
+std::map<std::string, double> TunedProblem::fastest_of_variants() const {
+  std::map<std::string, double> times;
+  for (const TriedCandidate& candidate : candidates) {
+    if (candidate.time_us == 0 || candidate.failed) continue;
+    double& time_us = times.try_emplace(candidate.variant, candidate.time_us).first->second;
+    time_us = std::min(time_us, candidate.time_us);
+  }
+  return times;
 }
 
 TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Target& target,

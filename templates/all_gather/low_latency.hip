@@ -12,7 +12,7 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   const ThreadGroup threads = grid_threads<Config>();
 
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    const auto values = load_line<vector>(input, {1, shard.count(), shard.count()}, line);
+    const auto values = MessageLine<Config::Element, vector>({1, shard.count(), shard.count()}, line).load(input);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
       mailbox.send(line, values, peer_at<Config::world>(launch.context, offset));
@@ -21,10 +21,9 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) return;
+    const MessageLine<Config::Element, vector> place(shard, line);
 #pragma unroll
-    for (i32 rank = 0; rank < Config::world; ++rank) {
-      store_line<vector>(output + rank * shard_begins, shard, line, arrived[rank]);
-    }
+    for (i32 rank = 0; rank < Config::world; ++rank) place.store(output + rank * shard_begins, arrived[rank]);
   }
 }
 

@@ -8,6 +8,7 @@
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Context& context, const Config::Element* input, Config::Element* output,
                                          i64 m, i64 n) {
+  const auto shards_of_rank = on_peers<Config::world>(context, output + context.rank * n);
   for_each_pack_of_rows<vector, Config::unroll>(
       grid_threads<Config>(), m, n, [&]<int count>(const RowPacks<vector, count>& packs) {
         const auto places = packs.in(Config::world * n);
@@ -17,10 +18,7 @@ __device__ __forceinline__ void exchange(const Context& context, const Config::E
           shards[offset] = load(input + peer_at<Config::world>(context, offset) * n, places);
         }
 #pragma unroll
-        for (i32 offset = 0; offset < Config::world; ++offset) {
-          const i32 peer = peer_at<Config::world>(context, offset);
-          store(on_rank(context, output + context.rank * n, peer), places, shards[offset]);
-        }
+        for (i32 offset = 0; offset < Config::world; ++offset) store(shards_of_rank[offset], places, shards[offset]);
       });
 }
 

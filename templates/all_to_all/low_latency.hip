@@ -13,17 +13,19 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   const Rows shard = {m, n, Config::world * n};
 
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    const MessageLine<Config::Element, vector> place(shard, line);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
       const i32 peer = peer_at<Config::world>(launch.context, offset);
-      mailbox.send(line, load_line<vector>(input + peer * n, shard, line), peer);
+      mailbox.send(line, place.load(input + peer * n), peer);
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) return;
+    const MessageLine<Config::Element, vector> place(shard, line);
 #pragma unroll
-    for (i32 rank = 0; rank < Config::world; ++rank) store_line<vector>(output + rank * n, shard, line, arrived[rank]);
+    for (i32 rank = 0; rank < Config::world; ++rank) place.store(output + rank * n, arrived[rank]);
   }
 }
 

@@ -10,12 +10,11 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (!same_block_barrier(launch, Wait::entry)) return;
 
   if (context.rank == Config::root) {
+    const auto outputs = on_peers<Config::world>(context, output);
     for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), {0, m * n}, [&](const auto& index) {
       const auto values = load(input, index);
 #pragma unroll
-      for (i32 offset = 0; offset < Config::world; ++offset) {
-        store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, values);
-      }
+      for (i32 offset = 0; offset < Config::world; ++offset) store(outputs[offset], index, values);
     });
   }
 

@@ -25,6 +25,7 @@ __device__ __forceinline__ void scatter(const Launch<Config>& launch, const Conf
                                         Config::Element* output, i64 count) {
   const i64 chunks = chunks_of(count);
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
+#pragma unroll 1  // it gains nothing, and compilers take long over copies of the loop within
     for (i32 part = 0; part < parts; ++part) {
       const i32 peer = peer_at<Config::world>(launch.context, Config::world > 1 ? part + 1 : 0);
       Config::Element* const to = on_rank(launch.context, output, peer);
@@ -44,6 +45,7 @@ __device__ __forceinline__ bool gather(const Launch<Config>& launch, Config::Ele
   const i32 after_root = context.rank - Config::root;
   const i32 part = (after_root > 0 ? after_root : after_root + Config::world) - 1;
   const i64 chunks = chunks_of(count);
+  const auto outputs = on_peers<Config::world>(context, output);
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
     const u32 step = static_cast<u32>(chunk);
     if (!block_wait_acquire(launch, own_flag<Config>(block_index()), step, Config::root, Wait::step)) return false;
@@ -52,9 +54,9 @@ __device__ __forceinline__ bool gather(const Launch<Config>& launch, Config::Ele
                                                     const auto values = load(output, index);
 #pragma unroll
                                                     for (i32 offset = 1; offset < Config::world; ++offset) {
-                                                      const i32 peer = peer_at<Config::world>(context, offset);
-                                                      if (peer == Config::root) continue;
-                                                      store(on_rank(context, output, peer), index, values);
+                                                      if (peer_at<Config::world>(context, offset) == Config::root)
+                                                        continue;
+                                                      store(outputs[offset], index, values);
                                                     }
                                                   });
   }

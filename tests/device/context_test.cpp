@@ -22,5 +22,14 @@ TEST(PeerAt, GoesRoundInACircle) {
   EXPECT_EQ(peer_at<3>(heaps.context(1), 2), 0);
 }
 
+TEST(OnPeers, HasTheObjectOfEachRankFromThisOneOn) {
+  FakeHeaps heaps(2);
+  const Context context = heaps.context(1);
+  char* const mine = context.heap[1] + 24;
+  const auto peers = on_peers<2>(context, mine);
+  EXPECT_EQ(peers[0], context.heap[1] + 24);
+  EXPECT_EQ(peers[1], context.heap[0] + 24);
+}
+
 }  // namespace
 }  // namespace iris::device

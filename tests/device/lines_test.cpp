@@ -29,7 +29,8 @@ void expect_copied(const Rows& from, const Rows& to) {
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<i32>(i) + 1;
   std::vector<i32> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
   for (i64 line = 0; line < lines_of<i32>(from.count()); ++line) {
-    store_line<vector>(copy.data(), to, line, load_line<vector>(source.data(), from, line));
+    const LinePack<i32> values = MessageLine<i32, vector>(from, line).load(source.data());
+    MessageLine<i32, vector>(to, line).store(copy.data(), values);
   }
   std::vector<i32> expected(copy.size(), -1);
   for (i64 row = 0; row < from.rows; ++row) {
@@ -59,7 +60,7 @@ TEST(Lines, CrossTheEndsOfRows) {
 
 TEST(Lines, AreZeroBeyondTheMessage) {
   const std::vector<f32> values = {1, 2, 3, 4};
-  const LinePack<f32> line = load_line<2>(values.data(), {1, 3, 3}, 1);
+  const LinePack<f32> line = MessageLine<f32, 2>({1, 3, 3}, 1).load(values.data());
   EXPECT_EQ(line[0], 3);
   EXPECT_EQ(line[1], 0);
 }

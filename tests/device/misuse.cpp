@@ -39,7 +39,7 @@ void kernel(const Context& context, f32* values, u32* count) {
 #elif defined(MISUSE_PACK_OF_THREE)
   load_pack<3>(values);
 #elif defined(MISUSE_ACCESS_WIDER_THAN_A_LINE)
-  load_line<4>(values, {1, 8, 8}, 0);
+  MessageLine<f32, 4>({1, 8, 8}, 0).load(values);
 #elif defined(MISUSE_COPIED_LAUNCH)
   Launch<Config> copy = launch;
 #elif defined(MISUSE_SIGNAL_OUTSIDE_OF_A_LAUNCH)

@@ -22,13 +22,13 @@ TEST(Targets, HaveOneNameEach) {
 
 TEST(Targets, OfferRatesThatCanBe) {
   for (const Target& target : targets()) {
-    EXPECT_GT(target.link_gbs, 0) << target.name;
-    EXPECT_LE(target.neighbour_gbs, target.link_gbs) << target.name;
-    EXPECT_GT(target.memory_gbs, target.link_gbs) << target.name;
-    EXPECT_GT(target.copy_engine_gbs, 0) << target.name;
-    EXPECT_GT(target.copy_us, 0) << target.name;
-    EXPECT_GT(target.signal_us, 0) << target.name;
-    EXPECT_GT(target.launch_us, 0) << target.name;
+    EXPECT_GT(target.rates.link_gbs, 0) << target.name;
+    EXPECT_LE(target.rates.neighbour_gbs, target.rates.link_gbs) << target.name;
+    EXPECT_GT(target.rates.memory_gbs, target.rates.link_gbs) << target.name;
+    EXPECT_GT(target.rates.copy_engine_gbs, 0) << target.name;
+    EXPECT_GT(target.rates.copy_us, 0) << target.name;
+    EXPECT_GT(target.rates.signal_us, 0) << target.name;
+    EXPECT_GT(target.rates.launch_us, 0) << target.name;
     EXPECT_GT(target.main_loop_tflops, 0) << target.name;
     EXPECT_EQ(target.matrix_tflops > target.main_loop_tflops, target.platform != Platform::host) << target.name;
     EXPECT_EQ(target.max_threads % target.wave, 0) << target.name;

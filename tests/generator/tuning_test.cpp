@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
+#include "irisgen/explain.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
 #include "tests/generator/samples.hpp"
@@ -215,11 +217,35 @@ TEST(Tuning, IsAboutKernelsThatLeaveAllToThePlan) {
   EXPECT_FALSE(is_left_to_plan(kernel));
 }
 
+TEST(Tuning, ShowsVariantsAsTheyWereMeasured) {
+  TuningEntry entry = entry_for("two_shot");
+  entry.times_us = {{"two_shot", 5.6}, {"one_shot", 7.25}, {"low_latency", 6}};
+  const Plan plan = plan_with(entry);
+  EXPECT_EQ(plan.measured_at, "m = 1, n = 4096 on NVIDIA H200, CUDA 13.0");
+  const std::map<std::string, double> expected = {{"one_shot", 7.25}, {"low_latency", 6}, {"two_shot", 5.5}};
+  for (const Alternative& each : plan.alternatives) {
+    const auto measured = expected.find(each.variant);
+    EXPECT_EQ(each.measured_us, measured == expected.end() ? 0 : measured->second) << each.variant;
+  }
+  const std::string text = explain(plan);
+  EXPECT_NE(text.find("measured at m = 1, n = 4096 on NVIDIA H200, CUDA 13.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("7.25 µs"), std::string::npos) << text;
+}
+
+TEST(Tuning, ShowsNoMeasurementsBesideAConfigOfTheUser) {
+  const char* kernel = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}, variant: two_shot";
+  EXPECT_NE(plan_with(entry_for("two_shot"), std::string(kernel) + "}").measured_at, "");
+  EXPECT_EQ(plan_with(entry_for("two_shot"), std::string(kernel) + ", config: {blocks: 3}}").measured_at, "");
+  EXPECT_EQ(plan_of(small_sum, "sm_90a").measured_at, "");
+}
+
 // --- the file
 
 TEST(TuningFile, IsReadAsItWasWritten) {
   TuningTable table;
-  table.set(entry_for("two_shot", {{"blocks", {.value = 32}}, {"threads", {.value = 256}}}));
+  TuningEntry sum = entry_for("two_shot", {{"blocks", {.value = 32}}, {"threads", {.value = 256}}});
+  sum.times_us = {{"two_shot", 5.5}, {"ring", 9}};
+  table.set(sum);
   TuningEntry product = entry_for("workgroup_specialized");
   product.problem = {.pattern = "matmul_all_gather",
                      .dtype = Dtype::e4m3,
@@ -236,6 +262,7 @@ TEST(TuningFile, IsReadAsItWasWritten) {
   EXPECT_EQ(read.entries[1].problem, product.problem);
   EXPECT_EQ(read.entries[0].config.at("blocks").value, 32);
   EXPECT_EQ(read.entries[0].config.at("threads").value, 256);
+  EXPECT_EQ(read.entries[0].times_us, sum.times_us);
   EXPECT_EQ(read.entries[0].variant, "two_shot");
   EXPECT_EQ(read.entries[0].device, "NVIDIA H200");
   EXPECT_EQ(read.entries[0].driver, "CUDA 13.0");

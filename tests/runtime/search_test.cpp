@@ -192,5 +192,15 @@ TEST(Search, TellsWhatItDoes) {
   EXPECT_EQ(said.back(), "the fastest again 3");
 }
 
+TEST(TunedProblem, KnowsTheFastestOfEachVariant) {
+  const TunedProblem problem = {.candidates = {{.variant = "ring", .time_us = 5},
+                                               {.variant = "ring", .time_us = 4},
+                                               {.variant = "ring", .time_us = 6},
+                                               {.variant = "direct", .time_us = 9},
+                                               {.variant = "direct", .time_us = 1, .failed = true},
+                                               {.variant = "chain", .why = "no time was left"}}};
+  EXPECT_EQ(problem.fastest_of_variants(), (std::map<std::string, double>{{"direct", 9}, {"ring", 4}}));
+}
+
 }  // namespace
 }  // namespace iris

@@ -59,6 +59,20 @@ class TuningFile : public testing::Test {
   std::filesystem::path folder_;
 };
 
+TEST_F(TuningFile, KeepsRatesBesideEntries) {
+  add_tuning(file(), entry_of(1));
+  irisgen::MachineRates machine = {.target = "sm_90a", .device = "NVIDIA H200", .world = 2};
+  for (const irisgen::RateField& field : irisgen::rate_fields) machine.rates.*field.value = 7;
+  add_rates(file(), machine);
+  machine.rates.link_gbs = 8;
+  add_rates(file(), machine);
+  add_tuning(file(), entry_of(2));
+  const irisgen::TuningTable table = read_tuning(file());
+  EXPECT_EQ(table.entries.size(), 2u);
+  ASSERT_EQ(table.machines.size(), 1u);
+  EXPECT_EQ(table.machines[0].rates, machine.rates);
+}
+
 TEST_F(TuningFile, IsMadeWithItsFolderAndGrows) {
   EXPECT_TRUE(read_tuning(file()).entries.empty());
   add_tuning(file(), entry_of(100));

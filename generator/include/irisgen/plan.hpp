@@ -74,6 +74,7 @@ struct Alternative {
   std::string variant;
   std::string refusal = {};  ///< why it cannot do the problem; empty if it can
   double time_us = 0;        ///< predicted; 0 where nothing is
+  double measured_us = 0;    ///< of its fastest configuration, by the tuning table; 0 where that has none
 };
 
 /// Every choice made. Nothing after it decides anything.
@@ -95,6 +96,7 @@ struct Plan {
 
   std::vector<Choice> choices;
   std::vector<Alternative> alternatives;
+  std::string measured_at;  ///< size and device of the alternatives' measurements; empty if there are none
   Prediction prediction;
   std::optional<UserKernel> user = {};  ///< what the description says of a kernel of the user's own
 };

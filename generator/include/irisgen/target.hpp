@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -7,6 +8,34 @@
 namespace irisgen {
 
 enum class Platform { host, amd, nvidia };
+
+/// What times are predicted from, but for products. Per GPU and per direction, in 10⁹ bytes per second or microseconds.
+struct Rates {
+  double link_gbs;       ///< that one GPU can push to all its peers together
+  double neighbour_gbs;  ///< that it can push to one of them
+  double memory_gbs;
+  double copy_engine_gbs;  ///< that the copy engine moves to one peer after another
+  double copy_us;          ///< of one more copy
+  double signal_us;        ///< from the last store of one rank to the first load of another: fences, flag, poll
+  double line_us;          ///< the same for data that carries its own flag
+  double launch_us;        ///< an empty kernel, launched behind another
+
+  friend bool operator==(const Rates&, const Rates&) = default;
+};
+
+/// One of them, as people and tuning tables call it.
+struct RateField {
+  std::string_view name;
+  double Rates::* value;
+};
+inline constexpr std::array<RateField, 8> rate_fields = {{{"link_gbs", &Rates::link_gbs},
+                                                          {"neighbour_gbs", &Rates::neighbour_gbs},
+                                                          {"memory_gbs", &Rates::memory_gbs},
+                                                          {"copy_engine_gbs", &Rates::copy_engine_gbs},
+                                                          {"copy_us", &Rates::copy_us},
+                                                          {"signal_us", &Rates::signal_us},
+                                                          {"line_us", &Rates::line_us},
+                                                          {"launch_us", &Rates::launch_us}}};
 
 /// What the Plan knows about a chip. Rates are per GPU and per direction, in 10⁹ bytes or 10¹² operations per second.
 struct Target {
@@ -28,14 +57,7 @@ struct Target {
   int most_in_access;       ///< elements of a thread's access; hiprtc 5 keeps no more than 8 in registers
   bool matrix_e4m3;         ///< matrix units take OCP floats of 8 bits; those of CDNA 3 have another bias
 
-  double link_gbs;       ///< that one GPU can push to all its peers together
-  double neighbour_gbs;  ///< that it can push to one of them
-  double memory_gbs;
-  double copy_engine_gbs;      ///< that the copy engine moves to one peer after another
-  double copy_us;              ///< of one more copy
-  double signal_us;            ///< from the last store of one rank to the first load of another: fences, flag, poll
-  double line_us;              ///< the same for data that carries its own flag
-  double launch_us;            ///< an empty kernel, launched behind another
+  Rates rates;
   double main_loop_tflops;     ///< of the matmul's main loop of fused multiply-adds, in f32
   double matrix_tflops;        ///< of that on matrix units, with operands of 16 bits, on and on; 0 if there is none
   double matrix_burst_tflops;  ///< the same while power is not the limit

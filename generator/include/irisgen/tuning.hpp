@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,21 +18,34 @@ struct TuningEntry {
   std::string device = {};  ///< as it calls itself: "NVIDIA H200"
   std::string driver = {};  ///< "CUDA 13.0 (libcuda.so.1)"
   std::string variant = {};
-  Settings config = {};      ///< beside what the Plan chooses for this variant
-  double time_us = 0;        ///< median of a launch
-  double untuned_us = 0;     ///< of what is taken without a table, in the same run
-  int measured = 0;          ///< candidates that were measured
-  bool complete = true;      ///< no candidate was left out for want of time
-  std::string kernels = {};  ///< digest of the sources that were measured: kernels_digest()
+  Settings config = {};                         ///< beside what the Plan chooses for this variant
+  double time_us = 0;                           ///< median of a launch
+  double untuned_us = 0;                        ///< of what is taken without a table, in the same run
+  int measured = 0;                             ///< candidates that were measured
+  std::map<std::string, double> times_us = {};  ///< of each variant that was measured, its fastest configuration's
+  bool complete = true;                         ///< no candidate was left out for want of time
+  std::string kernels = {};                     ///< digest of the sources that were measured: kernels_digest()
+};
+
+/// What a machine's links, memory and launches were measured to do, by as many ranks.
+struct MachineRates {
+  std::string target = {};
+  std::string device = {};  ///< as in TuningEntry
+  std::string driver = {};
+  int world = 0;
+  Rates rates = {};
 };
 
 /// Whether a kernel leaves its variant and config (but the bound of waits) to the Plan. Tables are about such kernels
 /// alone: what is best under a condition says nothing about what is best without it, nor the other way round.
 bool is_left_to_plan(const KernelSpec& kernel);
+/// The same of its config alone.
+bool leaves_config_to_plan(const KernelSpec& kernel);
 
 /// What `auto` asks before its own model.
 struct TuningTable {
   std::vector<TuningEntry> entries;
+  std::vector<MachineRates> machines = {};
 
   /// The entry of a static problem of the same kind (pattern, types, shard, layout, world) whose size is nearest, and
   /// no more than twice or less than half of it; of a pattern that multiplies, whose m is that near and whose n and k
@@ -45,8 +59,13 @@ struct TuningTable {
   /// The entry of that very problem on that device; nullptr if there is none.
   const TuningEntry* find_measured(const Problem& problem, std::string_view target, std::string_view device) const;
 
+  /// The rates of that many ranks on that device, or any of the target if that is empty; nullptr if there are none.
+  const MachineRates* find_rates(std::string_view target, std::string_view device, int world) const;
+
   /// Adds the entry; it takes the place of the one for that very problem and device.
   void set(TuningEntry entry);
+  /// The same of as many ranks on that device.
+  void set(MachineRates machine);
 };
 
 /// A table as schemas/tuning.json has it. `file` names the text in errors. Throws SpecError with every error of it.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct TunedProblem {
   int best = -1;                                ///< of the candidates; -1: none is right
 
   int count_measured() const;
+  /// Of each variant that was measured, the time of its fastest configuration.
+  std::map<std::string, double> fastest_of_variants() const;
 };
 
 struct TuneReport {

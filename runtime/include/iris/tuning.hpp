@@ -20,6 +20,9 @@ irisgen::TuningTable read_tuning(const std::filesystem::path& file);
 /// Throws as read_tuning does, and a sentence if it cannot be written.
 void add_tuning(const std::filesystem::path& file, const irisgen::TuningEntry& entry);
 
+/// The same with the rates of a machine.
+void add_rates(const std::filesystem::path& file, const irisgen::MachineRates& machine);
+
 /// The user's table, if it is there and within reach, then that which comes with irisgen: PlanOptions::tuning of those
 /// who do not say otherwise. Throws as read_tuning does.
 std::vector<irisgen::TuningTable> tuning_of_user();

@@ -20,6 +20,10 @@ std::vector<std::string> option_list(const irisgen::Target& target) {
   return {"--offload-arch=" + std::string(target.name), "-std=c++20", "-O3", "-ffp-contract=off", "-w"};
 }
 
+/// What hiprtc has every source include first: the whole of HIP, which takes longer to read than most kernels to
+/// compile. Ours need none of it (device/'s keywords.hpp has the keywords), so an empty file takes its place.
+constexpr Rtc::Header no_runtime = {.name = "hiprtc_runtime.h", .text = " "};
+
 /// comgr works on files in a temporary folder, found as LLVM does. Empty if it can; it gives no reason if it cannot.
 std::string complaint_of_temporary_folder() {
   std::string folder = "/tmp";
@@ -44,6 +48,8 @@ class Hiprtc : public Compiler {
     for (const irisgen::Target& target : irisgen::targets()) {
       if (std::ranges::find(listed, target.name) != listed.end()) targets_.emplace_back(target.name);
     }
+    // Where the name is the same: later releases have not been tried.
+    if (library_.version().starts_with("5.")) headers_.push_back(no_runtime);
   }
 
   std::string_view name() const override { return "hiprtc"; }
@@ -54,7 +60,11 @@ class Hiprtc : public Compiler {
   std::vector<std::string> files() const override { return {library_.path(), comgr_.path()}; }
   std::vector<std::string> targets() const override { return targets_; }
 
-  std::string options(const irisgen::Target& target) const override { return one_line(option_list(target)); }
+  std::string options(const irisgen::Target& target) const override {
+    std::string line = one_line(option_list(target));
+    for (const Rtc::Header& header : headers_) line.append(" no ").append(header.name);
+    return line;
+  }
 
   CodeObject compile(const CompileRequest& request) const override {
     if (std::ranges::find(targets_, request.target->name) == targets_.end()) {
@@ -74,7 +84,7 @@ class Hiprtc : public Compiler {
   std::vector<std::byte> compile_to_bytes(const CompileRequest& request) const {
     // hiprtc 5 gives the source a name of its own in messages.
     const std::string source = "#line 1 \"" + request.name + "\"\n" + request.source;
-    Rtc::Built built = rtc_.compile(request.name, source, option_list(*request.target));
+    Rtc::Built built = rtc_.compile(request.name, source, option_list(*request.target), headers_);
     if (!built.ok) {
       const std::string complaint = complaint_of_temporary_folder();
       throw CompileError(complaint.empty() ? built.log : request.name + ": error: " + complaint);
@@ -86,6 +96,7 @@ class Hiprtc : public Compiler {
   Rtc rtc_;
   Comgr comgr_;
   std::vector<std::string> targets_;
+  std::vector<Rtc::Header> headers_;
   Containment containment_{"hiprtc"};
   mutable std::mutex mutex_;  // hiprtc's own state is global
 };

@@ -31,10 +31,18 @@ void Rtc::check(int status, const std::string& call) const {
   if (status != success) throw CompileError(prefix_ + call + ": " + error_string_(status));
 }
 
-Rtc::Built Rtc::compile(const std::string& name, const std::string& source,
-                        const std::vector<std::string>& options) const {
+Rtc::Built Rtc::compile(const std::string& name, const std::string& source, const std::vector<std::string>& options,
+                        const std::vector<Header>& headers) const {
+  std::vector<const char*> header_texts;
+  std::vector<const char*> header_names;
+  for (const Header& header : headers) {
+    header_texts.push_back(header.text);
+    header_names.push_back(header.name);
+  }
   Program created = nullptr;
-  check(create_(&created, source.c_str(), name.c_str(), 0, nullptr, nullptr), "CreateProgram");
+  check(create_(&created, source.c_str(), name.c_str(), static_cast<int>(headers.size()), header_texts.data(),
+                header_names.data()),
+        "CreateProgram");
   const std::unique_ptr<void, std::function<void(Program)>> program{created,
                                                                     [this](Program handle) { destroy_(&handle); }};
   std::vector<const char*> pointers;

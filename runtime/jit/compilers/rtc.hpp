@@ -21,8 +21,14 @@ class Rtc {
     std::vector<std::byte> code;  ///< empty unless ok
     std::string log;              ///< never empty if not ok
   };
+  /// A file that the source can include.
+  struct Header {
+    const char* name;
+    const char* text;  ///< not empty
+  };
   /// Throws CompileError if the library fails in another way than by refusing the source.
-  Built compile(const std::string& name, const std::string& source, const std::vector<std::string>& options) const;
+  Built compile(const std::string& name, const std::string& source, const std::vector<std::string>& options,
+                const std::vector<Header>& headers = {}) const;
 
   /// Throws CompileError, naming the call, unless `status` is success.
   void check(int status, const std::string& call) const;

@@ -33,13 +33,12 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
+  const auto outputs = on_peers<Config::world>(context, output);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
     const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, result);
-    }
+    for (i32 offset = 0; offset < Config::world; ++offset) store(outputs[offset], index, result);
   });
 
   same_block_barrier(launch, Wait::exit);

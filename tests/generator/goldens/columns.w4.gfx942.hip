@@ -24,14 +24,12 @@ struct Config {
 template <i32 vector>
 __device__ __forceinline__ void push(const Context& context, const Config::Element* input, Config::Element* output,
                                      i64 m, i64 n) {
+  const auto shards = on_peers<Config::world>(context, output + context.rank * n);
   for_each_pack_of_rows<vector, Config::unroll>(grid_threads<Config>(), m, n, [&](const auto& packs) {
     const auto values = load(input, packs.in(n));
     const auto places = packs.in(Config::world * n);
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      const i32 peer = peer_at<Config::world>(context, offset);
-      store(on_rank(context, output + context.rank * n, peer), places, values);
-    }
+    for (i32 offset = 0; offset < Config::world; ++offset) store(shards[offset], places, values);
   });
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_71615e72f6e255a5 {
+inline namespace builds_34ce594c4e356ff8 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -35,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_71615e72f6e255a5
+}  // namespace builds_34ce594c4e356ff8
 }  // namespace irisgen_kernels

@@ -487,7 +487,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 // --- iris/device/context.hpp
 
 #ifndef IRIS_DEVICE_CONTEXT_HPP
-#define IRIS_DEVICE_CONTEXT_HPP 0x07d02cbc
+#define IRIS_DEVICE_CONTEXT_HPP 0x84bffaea
 
 namespace iris::device {
 
@@ -506,8 +506,27 @@ __device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
   return peer < world ? peer : peer - world;
 }
 
+/// One object as it is on all ranks, from this one on in the order of peer_at().
+template <typename T, i32 world>
+struct OnPeers {
+  T* objects[world];
+
+  __device__ __forceinline__ T* operator[](i32 offset) const { return objects[offset]; }
+};
+
+/// Of the object at `mine`. Addresses for a loop, which need not be found anew in each iteration.
+template <i32 world, typename T>
+__device__ __forceinline__ OnPeers<T, world> on_peers(const Context& context, T* mine) {
+  OnPeers<T, world> peers;
+#pragma unroll
+  for (i32 offset = 0; offset < world; ++offset) {
+    peers.objects[offset] = on_rank(context, mine, peer_at<world>(context, offset));
+  }
+  return peers;
+}
+
 }  // namespace iris::device
-#elif IRIS_DEVICE_CONTEXT_HPP != 0x07d02cbc
+#elif IRIS_DEVICE_CONTEXT_HPP != 0x84bffaea
 #error "iris/device/context.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -665,7 +684,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x99b77003
+#define IRIS_DEVICE_SIGNAL_HPP 0x46109d9c
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -739,20 +758,21 @@ __device__ __forceinline__ void block_signal_release(const Launch<Config>& launc
 template <typename Config>
 __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
   sync_block_after_stores();
+#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
   for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
     signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
   }
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x99b77003
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x46109d9c
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/barrier.hpp
 
 #ifndef IRIS_DEVICE_BARRIER_HPP
-#define IRIS_DEVICE_BARRIER_HPP 0x09907f37
+#define IRIS_DEVICE_BARRIER_HPP 0x0150481a
 
 namespace iris::device {
 
@@ -770,6 +790,7 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
   const u32 step = launch.count_barrier();
   block_signal_release_all(launch, barrier_flag<Config>(block_index(), launch.context.rank), step);
   bool arrived = true;
+#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
   for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
     const i32 peer = peer_at<Config::world>(launch.context, offset);
     arrived = wait_acquire(launch, barrier_flag<Config>(block_index(), peer), step, peer, what) && arrived;
@@ -778,7 +799,7 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_BARRIER_HPP != 0x09907f37
+#elif IRIS_DEVICE_BARRIER_HPP != 0x0150481a
 #error "iris/device/barrier.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -935,7 +956,7 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0xea49f05c
+#define IRIS_DEVICE_PARTITION_HPP 0xbc4690ec
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -954,14 +975,17 @@ __device__ constexpr i64 round_up(i64 value, i64 to) {
 }
 
 /// Shard `index` of `count` elements cut into `shards` nearly equal ranges, whose inner boundaries are multiples of
-/// `alignment`. A shard may be empty; none is longer than the first.
+/// `alignment`. A shard may be empty; none is longer than the first. Where `count` is a constant and all are equally
+/// long, their length is one, too.
 __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignment) {
   const i64 units = divide_up(count, alignment);
   const i64 quotient = units / shards;
   const i64 remainder = units % shards;
-  const i64 begin = index * quotient + (index < remainder ? index : remainder);
-  const i64 end = begin + quotient + (index < remainder ? 1 : 0);
-  return {begin * alignment < count ? begin * alignment : count, end * alignment < count ? end * alignment : count};
+  const i64 first = index * quotient + (index < remainder ? index : remainder);
+  const i64 begin = first * alignment;
+  const i64 end = begin + (quotient + (index < remainder ? 1 : 0)) * alignment;
+  if (units * alignment == count) return {begin, end};
+  return {begin < count ? begin : count, end < count ? end : count};
 }
 
 /// Chunk number `index` of a range cut into chunks of `size` elements; the last one may be shorter, and those after it
@@ -1005,16 +1029,23 @@ struct PackIndex {
 /// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
 /// `unroll` packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
 /// range.begin is a multiple of `vector`. Which thread gets an element depends on nothing but the arguments.
+///
+/// Compilers take longest over copies of `body`: where the range's length is a constant, the conditions before the
+/// loops leave none that does not run, and no loop is unrolled further.
 template <int vector, int unroll, typename Body>
 __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, const Body& body) {
   const i64 stride = group.size * vector;
-  const i64 tail = range.end - (range.end - range.begin) % vector;
+  const i64 length = range.end - range.begin;
+  const i64 tail = range.end - length % vector;
   i64 first = range.begin + group.index * vector;
+#pragma unroll 1
   for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
-  if constexpr (unroll > 1) {
+  if (unroll > 1 && length / vector % (unroll * group.size) != 0) {
+#pragma unroll 1
     for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
   }
-  if constexpr (vector > 1) {
+  if (length % vector != 0) {
+#pragma unroll 1
     for (i64 last = tail + group.index; last < range.end; last += group.size) body(PackIndex<1, 1>{last, 1});
   }
 }
@@ -1071,11 +1102,13 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
     body(taken);
   };
   i64 first = group.index;
+#pragma unroll 1
   for (; first + (unroll - 1) * group.size < packs; first += unroll * group.size) {
     RowPacks<vector, unroll> taken;
     take(taken);
   }
-  if constexpr (unroll > 1) {
+  if (unroll > 1 && packs % (unroll * group.size) != 0) {
+#pragma unroll 1
     for (; first < packs; first += group.size) {
       RowPacks<vector, 1> taken;
       take(taken);
@@ -1084,7 +1117,7 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0xea49f05c
+#elif IRIS_DEVICE_PARTITION_HPP != 0xbc4690ec
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1297,13 +1330,12 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
+  const auto outputs = on_peers<Config::world>(context, output);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
     const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, output, peer_at<Config::world>(context, offset)), index, result);
-    }
+    for (i32 offset = 0; offset < Config::world; ++offset) store(outputs[offset], index, result);
   });
 
   same_block_barrier(launch, Wait::exit);

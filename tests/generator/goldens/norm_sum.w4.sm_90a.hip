@@ -35,12 +35,11 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   // since the last launch waited until every rank had started it.
   Element* const slots = launch.workspace<Element>();
   const i64 slot = round_up(all.end, Config::vector);
+  const auto our_slots = on_peers<Config::world>(context, slots + context.rank * slot);
   for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
     const auto values = load(input, index);
 #pragma unroll
-    for (i32 offset = 1; offset < Config::world; ++offset) {
-      store(on_rank(context, slots + context.rank * slot, peer_at<Config::world>(context, offset)), index, values);
-    }
+    for (i32 offset = 1; offset < Config::world; ++offset) store(our_slots[offset], index, values);
   });
   if (!same_block_barrier(launch, Wait::arrival)) return;
 

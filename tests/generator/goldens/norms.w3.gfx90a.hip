@@ -32,16 +32,18 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   const Rows shard = {1, count, count};
 
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
+    const MessageLine<Config::Element, vector> place(shard, line);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
       const i32 peer = peer_at<Config::world>(launch.context, offset);
-      mailbox.send(line, load_line<vector>(input + peer * count, shard, line), peer);
+      mailbox.send(line, place.load(input + peer * count), peer);
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) return;
-    store_line<vector>(output, shard, line, reduce_packs<Config, Config::Operation>(arrived));
+    const auto sums = reduce_packs<Config, Config::Operation>(arrived);
+    MessageLine<Config::Element, vector>(shard, line).store(output, sums);
   }
 }
 

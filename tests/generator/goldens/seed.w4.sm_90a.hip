@@ -25,12 +25,13 @@ __device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const 
                                             const Config::Element* input, Config::Element* output, const Rows& all) {
   const ThreadGroup threads = grid_threads<Config>();
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    const auto values = load_line<Config::vector>(input, all, line);
+    const MessageLine<Config::Element, Config::vector> place(all, line);
+    const auto values = place.load(input);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {
       mailbox.send(line, values, peer_at<Config::world>(launch.context, offset));
     }
-    store_line<Config::vector>(output, all, line, values);
+    place.store(output, values);
   }
   for (i64 offset = 1 + threads.index; offset < Config::world; offset += threads.size) {
     LinePack<Config::Element> empty;
@@ -50,7 +51,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> values;
     if (!mailbox.receive_from(line, Config::root, values)) return;
-    store_line<Config::vector>(output, all, line, values);
+    MessageLine<Config::Element, Config::vector>(all, line).store(output, values);
   }
 }
 

@@ -25,12 +25,11 @@ struct Config {
 template <i32 vector>
 __device__ __forceinline__ void push(const Context& context, const Config::Element* input, Config::Element* shard,
                                      i64 count) {
+  const auto shards = on_peers<Config::world>(context, shard);
   for_each_pack<vector, Config::unroll>(grid_threads<Config>(), {0, count}, [&](const auto& index) {
     const auto values = load(input, index);
 #pragma unroll
-    for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, shard, peer_at<Config::world>(context, offset)), index, values);
-    }
+    for (i32 offset = 0; offset < Config::world; ++offset) store(shards[offset], index, values);
   });
 }
 

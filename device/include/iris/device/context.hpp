@@ -20,4 +20,23 @@ __device__ __forceinline__ i32 peer_at(const Context& context, i32 offset) {
   return peer < world ? peer : peer - world;
 }
 
+/// One object as it is on all ranks, from this one on in the order of peer_at().
+template <typename T, i32 world>
+struct OnPeers {
+  T* objects[world];
+
+  __device__ __forceinline__ T* operator[](i32 offset) const { return objects[offset]; }
+};
+
+/// Of the object at `mine`. Addresses for a loop, which need not be found anew in each iteration.
+template <i32 world, typename T>
+__device__ __forceinline__ OnPeers<T, world> on_peers(const Context& context, T* mine) {
+  OnPeers<T, world> peers;
+#pragma unroll
+  for (i32 offset = 0; offset < world; ++offset) {
+    peers.objects[offset] = on_rank(context, mine, peer_at<world>(context, offset));
+  }
+  return peers;
+}
+
 }  // namespace iris::device

@@ -31,56 +31,87 @@ struct Rows {
   i64 stride;
 
   __device__ constexpr i64 count() const { return rows * columns; }
-  __device__ constexpr i64 place(i64 element) const {
-    return columns == stride || rows == 1 ? element : element / columns * stride + element % columns;
-  }
+  /// Whether no row ends before the next one begins.
+  __device__ constexpr bool are_contiguous() const { return rows == 1 || columns == stride; }
 };
 
-/// The elements of line number `line` of a message that lies at `base`, zero beyond its end. `vector` elements are
-/// loaded in one access; where there are several rows, these begin on its boundaries.
-template <int vector, typename T>
-__device__ __forceinline__ LinePack<T> load_line(const T* base, const Rows& message, i64 line) {
+/// Line number `line`, one of a message's, to be loaded from and stored to all buffers that hold messages of these
+/// rows: `vector` elements in one access; where there are several rows, these begin on its boundaries. What lies where
+/// is found once, since dividing takes long.
+template <typename T, int vector>
+class MessageLine {
+ public:
   static_assert(line_elements<T> % vector == 0, "a line holds whole accesses: 8 bytes of elements");
-  LinePack<T> values = {};
+
+  __device__ __forceinline__ MessageLine(const Rows& message, i64 line) : held_(held(message.count(), line)) {
+    const i64 element = line * line_elements<T>;
+    const i64 row = message.are_contiguous() || held_ == 0 ? 0 : element / message.columns;
+    i64 column = element - row * message.columns;
+    i64 row_begins = row * message.stride;
 #pragma unroll
-  for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
-    const i64 element = line * line_elements<T> + lane;
-    if (element + vector <= message.count()) {
-      const Pack<T, vector> pack = load_pack<vector>(base + message.place(element));
-#pragma unroll
-      for (i32 i = 0; i < vector; ++i) values[lane + i] = pack[i];
-    } else {
-#pragma unroll
-      for (i32 i = 0; i < vector - 1; ++i) {
-        if (element + i < message.count()) values[lane + i] = load_pack<1>(base + message.place(element + i))[0];
+    for (i32 access = 0; access < accesses; ++access) {
+      places_[access] = row_begins + column;
+      column += vector;
+      if (!message.are_contiguous() && column >= message.columns) {
+        column -= message.columns;
+        row_begins += message.stride;
       }
     }
   }
-  return values;
-}
 
-/// Writes what of a line lies within the message.
-template <int vector, typename T, int width>
-__device__ __forceinline__ void store_line(T* base, const Rows& message, i64 line, const Pack<T, width>& values) {
-  static_assert(width % vector == 0, "a line holds whole accesses: 8 bytes of elements");
+  /// Its elements in the message at `base`, zero beyond the end.
+  __device__ __forceinline__ LinePack<T> load(const T* base) const {
+    LinePack<T> values = {};
 #pragma unroll
-  for (i32 lane = 0; lane < width; lane += vector) {
-    const i64 element = line * width + lane;
-    if (element + vector <= message.count()) {
-      Pack<T, vector> pack;
+    for (i32 access = 0; access < accesses; ++access) {
+      const i32 lane = access * vector;
+      if (lane + vector <= held_) {
+        const Pack<T, vector> pack = load_pack<vector>(base + places_[access]);
 #pragma unroll
-      for (i32 i = 0; i < vector; ++i) pack[i] = values[lane + i];
-      store_pack(base + message.place(element), pack);
-    } else {
+        for (i32 i = 0; i < vector; ++i) values[lane + i] = pack[i];
+      } else {
 #pragma unroll
-      for (i32 i = 0; i < vector - 1; ++i) {
-        if (element + i < message.count()) {
-          store_pack(base + message.place(element + i), Pack<T, 1>{{values[lane + i]}});
+        for (i32 i = 0; i < vector - 1; ++i) {
+          if (lane + i < held_) values[lane + i] = load_pack<1>(base + places_[access] + i)[0];
+        }
+      }
+    }
+    return values;
+  }
+
+  /// Writes what of it lies within the message at `base`.
+  template <typename Result>
+  __device__ __forceinline__ void store(Result* base, const Pack<Result, line_elements<T>>& values) const {
+#pragma unroll
+    for (i32 access = 0; access < accesses; ++access) {
+      const i32 lane = access * vector;
+      if (lane + vector <= held_) {
+        Pack<Result, vector> pack;
+#pragma unroll
+        for (i32 i = 0; i < vector; ++i) pack[i] = values[lane + i];
+        store_pack(base + places_[access], pack);
+      } else {
+#pragma unroll
+        for (i32 i = 0; i < vector - 1; ++i) {
+          if (lane + i < held_) store_pack(base + places_[access] + i, Pack<Result, 1>{{values[lane + i]}});
         }
       }
     }
   }
-}
+
+ private:
+  static constexpr i32 accesses = line_elements<T> / vector;
+
+  /// A constant, if that of the message is one and fills whole lines.
+  __device__ __forceinline__ static i32 held(i64 count, i64 line) {
+    const i64 left = count - line * line_elements<T>;
+    const bool is_full = (count > 0 && count % line_elements<T> == 0) || left > line_elements<T>;
+    return is_full ? line_elements<T> : static_cast<i32>(left);
+  }
+
+  i32 held_;  // elements of the message
+  i64 places_[accesses];
+};
 
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a
 /// workspace that was zero before the first launch and has held nothing but words since, of whatever launches.

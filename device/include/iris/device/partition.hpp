@@ -19,14 +19,17 @@ __device__ constexpr i64 round_up(i64 value, i64 to) {
 }
 
 /// Shard `index` of `count` elements cut into `shards` nearly equal ranges, whose inner boundaries are multiples of
-/// `alignment`. A shard may be empty; none is longer than the first.
+/// `alignment`. A shard may be empty; none is longer than the first. Where `count` is a constant and all are equally
+/// long, their length is one, too.
 __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignment) {
   const i64 units = divide_up(count, alignment);
   const i64 quotient = units / shards;
   const i64 remainder = units % shards;
-  const i64 begin = index * quotient + (index < remainder ? index : remainder);
-  const i64 end = begin + quotient + (index < remainder ? 1 : 0);
-  return {begin * alignment < count ? begin * alignment : count, end * alignment < count ? end * alignment : count};
+  const i64 first = index * quotient + (index < remainder ? index : remainder);
+  const i64 begin = first * alignment;
+  const i64 end = begin + (quotient + (index < remainder ? 1 : 0)) * alignment;
+  if (units * alignment == count) return {begin, end};
+  return {begin < count ? begin : count, end < count ? end : count};
 }
 
 /// Chunk number `index` of a range cut into chunks of `size` elements; the last one may be shorter, and those after it
@@ -70,16 +73,23 @@ struct PackIndex {
 /// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
 /// `unroll` packs of `vector` elements, then single packs, then the last elements (fewer than `vector`) one by one.
 /// range.begin is a multiple of `vector`. Which thread gets an element depends on nothing but the arguments.
+///
+/// Compilers take longest over copies of `body`: where the range's length is a constant, the conditions before the
+/// loops leave none that does not run, and no loop is unrolled further.
 template <int vector, int unroll, typename Body>
 __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, const Body& body) {
   const i64 stride = group.size * vector;
-  const i64 tail = range.end - (range.end - range.begin) % vector;
+  const i64 length = range.end - range.begin;
+  const i64 tail = range.end - length % vector;
   i64 first = range.begin + group.index * vector;
+#pragma unroll 1
   for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
-  if constexpr (unroll > 1) {
+  if (unroll > 1 && length / vector % (unroll * group.size) != 0) {
+#pragma unroll 1
     for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
   }
-  if constexpr (vector > 1) {
+  if (length % vector != 0) {
+#pragma unroll 1
     for (i64 last = tail + group.index; last < range.end; last += group.size) body(PackIndex<1, 1>{last, 1});
   }
 }
@@ -136,11 +146,13 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
     body(taken);
   };
   i64 first = group.index;
+#pragma unroll 1
   for (; first + (unroll - 1) * group.size < packs; first += unroll * group.size) {
     RowPacks<vector, unroll> taken;
     take(taken);
   }
-  if constexpr (unroll > 1) {
+  if (unroll > 1 && packs % (unroll * group.size) != 0) {
+#pragma unroll 1
     for (; first < packs; first += group.size) {
       RowPacks<vector, 1> taken;
       take(taken);

@@ -75,6 +75,7 @@ __device__ __forceinline__ void block_signal_release(const Launch<Config>& launc
 template <typename Config>
 __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
   sync_block_after_stores();
+#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
   for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
     signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
   }

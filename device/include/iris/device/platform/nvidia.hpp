@@ -72,10 +72,21 @@ __device__ __forceinline__ Bits<bytes> load_bits(const void* from) {
   __builtin_assume(__isGlobal(from));
   return *static_cast<const Bits<bytes>*>(from);
 }
+/// Vectors in one instruction: where several are stored in turn, the compiler takes them apart and does not always put
+/// them together again.
 template <int bytes>
 __device__ __forceinline__ void store_bits(void* to, Bits<bytes> value) {
-  __builtin_assume(__isGlobal(to));
-  *static_cast<Bits<bytes>*>(to) = value;
+  if constexpr (bytes == 16) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(value.x),
+                 "r"(value.y), "r"(value.z), "r"(value.w)
+                 : "memory");
+  } else if constexpr (bytes == 8) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(value.x), "r"(value.y)
+                 : "memory");
+  } else {
+    __builtin_assume(__isGlobal(to));
+    *static_cast<Bits<bytes>*>(to) = value;
+  }
 }
 
 __device__ __forceinline__ f32 f16_to_f32(unsigned short bits) {
