@@ -6,6 +6,8 @@
 #include <clang/Lex/Lexer.h>
 #include <llvm/ADT/SmallString.h>
 
+#include "runtime/jit/clang/source_files.hpp"
+
 namespace iris::clang_library {
 namespace {
 
@@ -28,7 +30,9 @@ Place place_of(const clang::SourceManager& sources, const clang::LangOptions& la
   const clang::PresumedLoc presumed = sources.getPresumedLoc(begin);
   if (presumed.isInvalid()) return {};
   const auto [file, offset] = sources.getDecomposedLoc(begin);
-  Place place = {.file = presumed.getFilename(),
+  llvm::StringRef name = presumed.getFilename();
+  if (name.consume_front(virtual_folder)) name.consume_front("/");  // as it is included
+  Place place = {.file = name.str(),
                  .line = static_cast<int>(presumed.getLine()),
                  .column = static_cast<int>(presumed.getColumn()),
                  .end_line = static_cast<int>(presumed.getLine()),
