@@ -6,6 +6,8 @@
 #include <clang/Lex/Lexer.h>
 #include <llvm/ADT/SmallString.h>
 
+#include <algorithm>
+
 #include "runtime/jit/clang/source_files.hpp"
 
 namespace iris::clang_library {
@@ -85,7 +87,10 @@ std::string DiagnosticCollector::message_of(const clang::Diagnostic& info) const
   message +=
       "; kernels are freestanding, without the headers of the standard library, of HIP and of CUDA: include what "
       "lies beside this file, or of irisgen";
-  for (const std::string& header : headers_) message += " <" + header + ">";
+  for (const std::string& header : headers_) {
+    const bool of_the_vocabulary = std::ranges::count(header, '/') == 2;  // iris/device/name.hpp
+    if (of_the_vocabulary) message += " <" + header + ">";
+  }
   return message;
 }
 

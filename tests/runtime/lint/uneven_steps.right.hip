@@ -132,3 +132,13 @@ __device__ void tells_two_ranks_the_same(const Context& context, const typename 
   block_signal_release(launch, own_flag<Config>(0), 0, 2);
   block_signal_release(launch, own_flag<Config>(1), 0, 1);
 }
+
+template <typename Config>
+__device__ void signals_on_paths_that_exclude_each_other(const Context& context, const typename Config::Element* in,
+                                                         typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const bool root = context.rank == Config::root;
+  if (root) block_signal_release(launch, own_flag<Config>(0), 0, 1);
+  out[thread_index()] = in[thread_index()];
+  if (!root) block_signal_release(launch, own_flag<Config>(0), 0, 1);
+}

@@ -80,6 +80,10 @@ Diagnostic* Findings::add(const RuleName& rule, clang::SourceRange where, std::s
   return &found_.back();
 }
 
+void Findings::remark(clang::SourceRange where, std::string message) {
+  found_.push_back({.severity = "note", .message = std::move(message), .place = place(where)});
+}
+
 void Findings::note(Diagnostic* finding, clang::SourceRange where, std::string message) {
   if (finding == nullptr || where.isInvalid()) return;
   finding->notes.push_back({.severity = "note", .message = std::move(message), .place = place(where)});

@@ -20,6 +20,8 @@ class Findings {
 
   /// A warning; a template that is instantiated more than once has found it more than once. nullptr: not kept.
   Diagnostic* add(const RuleName& rule, clang::SourceRange where, std::string message);
+  /// A note that stands for itself: what was not looked at.
+  void remark(clang::SourceRange where, std::string message);
   void note(Diagnostic* finding, clang::SourceRange where, std::string message);
   /// What would make it right: `text` in the place of a range of whole tokens. Not where a macro has a part in it.
   void replace(Diagnostic* finding, clang::SourceRange where, std::string text);

@@ -24,6 +24,10 @@ std::vector<Diagnostic> findings_of(const Parsed& parsed) {
   const lint::Model model(parsed.ast());
   lint::Findings findings(parsed.ast());
   for (const Check check : checks) check(model, findings);
+  for (const clang::FunctionDecl* function : model.program.left_out()) {
+    findings.remark(clang::SourceRange(function->getLocation()),
+                    "this function is too large to be looked at as a whole");
+  }
   return findings.take();
 }
 

@@ -33,6 +33,7 @@ Paths::Paths(const Unit& unit, const Outcomes& outcomes) : unit_(unit), successo
     if (failure && ways[1 - *failure] != nullptr) ways[*failure] = nullptr;
   }
   find_order();
+  find_where_blocks_lead();
   find_postdominators();
   find_branches();
   find_loops();
@@ -147,16 +148,25 @@ const clang::CFGBlock* Paths::join_of(const clang::CFGBlock* branch) const {
 }
 
 bool Paths::leads(const clang::CFGBlock* from, const clang::CFGBlock* to) const {
-  std::set<const clang::CFGBlock*> seen;
-  std::vector<const clang::CFGBlock*> open = successors(from);
-  while (!open.empty()) {
-    const clang::CFGBlock* block = open.back();
-    open.pop_back();
-    if (block == to) return true;
-    if (!seen.insert(block).second) continue;
-    for (const clang::CFGBlock* next : successors(block)) open.push_back(next);
+  return led_to_[from->getBlockID()].test(to->getBlockID());
+}
+
+void Paths::find_where_blocks_lead() {
+  const unsigned count = unit_.cfg->getNumBlockIDs();
+  led_to_.assign(count, llvm::BitVector(count));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const clang::CFGBlock* block : llvm::reverse(order_)) {
+      llvm::BitVector all = led_to_[block->getBlockID()];
+      for (const clang::CFGBlock* next : successors(block)) {
+        all |= led_to_[next->getBlockID()];
+        all.set(next->getBlockID());
+      }
+      if (all == led_to_[block->getBlockID()]) continue;
+      led_to_[block->getBlockID()] = std::move(all);
+      changed = true;
+    }
   }
-  return false;
 }
 
 bool Paths::is_back_edge(const clang::CFGBlock* from, const clang::CFGBlock* to) const {

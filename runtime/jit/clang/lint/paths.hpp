@@ -45,6 +45,7 @@ class Paths {
 
  private:
   void find_order();
+  void find_where_blocks_lead();
   void find_postdominators();
   void find_branches();
   void find_loops();
@@ -54,6 +55,7 @@ class Paths {
   llvm::BitVector reachable_;
   std::vector<const clang::CFGBlock*> order_;
   std::vector<unsigned> position_;                                  // in order_, by block
+  std::vector<llvm::BitVector> led_to_;                             // by block, through one edge at least
   std::vector<llvm::BitVector> postdominators_;                     // by block, itself among them
   std::map<const clang::CFGBlock*, std::vector<Branch>> branches_;  // direct ones
   std::set<const clang::CFGBlock*> loops_;

@@ -8,6 +8,10 @@
 namespace iris::clang_library::lint {
 namespace {
 
+// What is known of paths takes the square of this; a kernel has a hundred.
+constexpr unsigned max_blocks_of_function = 1000;
+constexpr unsigned max_blocks = 20'000;
+
 std::unique_ptr<clang::CFG> cfg_of(const clang::FunctionDecl* function, clang::ASTContext& ast) {
   clang::CFG::BuildOptions options;
   options.setAllAlwaysAdd();
@@ -31,6 +35,7 @@ class VocabularyCalls : public clang::RecursiveASTVisitor<VocabularyCalls> {
 Program::Program(clang::ASTContext& ast) : ast_(ast) {
   using namespace clang::ast_matchers;  // NOLINT(google-build-using-namespace): so that matchers read as they are meant
   const auto wanted = functionDecl(isDefinition(), unless(isExpansionInSystemHeader())).bind("function");
+  unsigned blocks = 0;
   for (const auto& match : match(wanted, ast)) {
     const auto* function = match.getNodeAs<clang::FunctionDecl>("function");
     if (function->isDependentContext() || function->isInvalidDecl() || !function->doesThisDeclarationHaveABody())
@@ -38,6 +43,11 @@ Program::Program(clang::ASTContext& ast) : ast_(ast) {
     if (function->isDefaulted() || by_function_.contains(function)) continue;
     auto unit = std::make_unique<Unit>(Unit{.function = function, .cfg = cfg_of(function, ast)});
     if (unit->cfg == nullptr) continue;
+    blocks += unit->cfg->getNumBlockIDs();
+    if (unit->cfg->getNumBlockIDs() > max_blocks_of_function || blocks > max_blocks) {
+      left_out_.push_back(function);
+      continue;
+    }
     unit->parents = std::make_unique<clang::ParentMap>(function->getBody());
     by_function_[function] = unit.get();
     units_.push_back(std::move(unit));

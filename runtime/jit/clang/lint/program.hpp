@@ -36,7 +36,9 @@ class Program {
   clang::ASTContext& ast() const { return ast_; }
   const clang::SourceManager& sources() const { return ast_.getSourceManager(); }
   const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
-  /// nullptr: the function is the vocabulary's, or has no body.
+  /// Those that have too many blocks to be followed, or came when there were too many in all.
+  const std::vector<const clang::FunctionDecl*>& left_out() const { return left_out_; }
+  /// nullptr: the function is the vocabulary's, or has no body, or is left out.
   const Unit* find(const clang::FunctionDecl* function) const;
 
   /// Where the user's functions call it.
@@ -54,6 +56,7 @@ class Program {
 
   clang::ASTContext& ast_;
   std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<const clang::FunctionDecl*> left_out_;
   std::map<const clang::FunctionDecl*, const Unit*> by_function_;
   std::map<const Unit*, std::vector<CallSite>> callers_;
   std::map<const Unit*, std::vector<CallSite>> takers_;

@@ -205,6 +205,7 @@ class UnevenSteps {
   /// Two signals, one behind the other, of the same step.
   void check_pair(const Unit& unit, const Place& first, const Place& second) {
     if (first.statement == second.statement || !comes_before(unit, first, second)) return;
+    if (may_exclude_each_other(unit, first, second)) return;
     const Function& one = *find_function(callee_of(first.statement));
     const Function& other = *find_function(callee_of(second.statement));
     if ((one.peer == no_argument) != (other.peer == no_argument)) return;
@@ -235,6 +236,18 @@ class UnevenSteps {
       if (held && held->getStmt() == second.statement) return false;
     }
     return false;
+  }
+
+  /// Each depends on a condition that the other does not depend on.
+  bool may_exclude_each_other(const Unit& unit, const Place& first, const Place& second) const {
+    const Paths& paths = model_.paths.at(&unit);
+    const auto has_its_own = [&](const Place& one, const Place& other) {
+      const auto others = paths.branches_to(other.block);
+      return std::ranges::any_of(paths.branches_to(one.block), [&](const Branch& branch) {
+        return std::ranges::find(others, branch) == others.end();
+      });
+    };
+    return has_its_own(first, second) && has_its_own(second, first);
   }
 
   /// Known, one value, and nothing in it that a loop changes in between.

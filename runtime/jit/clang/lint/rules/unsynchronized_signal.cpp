@@ -13,13 +13,19 @@ struct PendingStore {
   auto operator<=>(const PendingStore&) const = default;
 };
 
+/// A few of them: one is enough for a finding.
 struct Pending {
+  static constexpr std::size_t most = 8;
+
   std::set<PendingStore> stores = {};
   auto operator<=>(const Pending&) const = default;
 
+  void add(const PendingStore& store) {
+    if (stores.size() < most) stores.insert(store);
+  }
   bool join(const Pending& other) {
     const std::size_t before = stores.size();
-    stores.insert(other.stores.begin(), other.stores.end());
+    for (const PendingStore& store : other.stores) add(store);
     return stores.size() != before;
   }
 };
@@ -60,7 +66,7 @@ class SignalWatcher : public Watcher<Pending> {
 
  private:
   void add(const clang::Expr* store, const Position& position, Pending& state) const {
-    state.stores.insert({.store = store, .branches = parting_branches(position)});
+    state.add({.store = store, .branches = parting_branches(position)});
   }
 
   static void meet(const clang::Expr* where, Pending& state) {
