@@ -25,6 +25,7 @@ void add_list(CLI::App& program, Action& action);
 void add_schema(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);
+void add_lint(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);
 void add_generate(CLI::App& program, Action& action);
 void add_compile(CLI::App& program, Action& action);

@@ -6,6 +6,10 @@
 #include <clang/Lex/Lexer.h>
 #include <llvm/ADT/SmallString.h>
 
+#include <algorithm>
+
+#include "runtime/jit/clang/source_files.hpp"
+
 namespace iris::clang_library {
 namespace {
 
@@ -28,7 +32,9 @@ Place place_of(const clang::SourceManager& sources, const clang::LangOptions& la
   const clang::PresumedLoc presumed = sources.getPresumedLoc(begin);
   if (presumed.isInvalid()) return {};
   const auto [file, offset] = sources.getDecomposedLoc(begin);
-  Place place = {.file = presumed.getFilename(),
+  llvm::StringRef name = presumed.getFilename();
+  if (name.consume_front(virtual_folder)) name.consume_front("/");  // as it is included
+  Place place = {.file = name.str(),
                  .line = static_cast<int>(presumed.getLine()),
                  .column = static_cast<int>(presumed.getColumn()),
                  .end_line = static_cast<int>(presumed.getLine()),
@@ -81,7 +87,10 @@ std::string DiagnosticCollector::message_of(const clang::Diagnostic& info) const
   message +=
       "; kernels are freestanding, without the headers of the standard library, of HIP and of CUDA: include what "
       "lies beside this file, or of irisgen";
-  for (const std::string& header : headers_) message += " <" + header + ">";
+  for (const std::string& header : headers_) {
+    const bool of_the_vocabulary = std::ranges::count(header, '/') == 2;  // iris/device/name.hpp
+    if (of_the_vocabulary) message += " <" + header + ">";
+  }
   return message;
 }
 
