@@ -73,13 +73,15 @@ class Places {
   std::map<const void*, std::string> known_;
 };
 
-/// Where one block stands, and what keeps it from going on. Threads at a block sync are the cause only where nobody else of the block is.
+/// Where one block stands, and what keeps it from going on. Threads at a block sync are the cause only where nobody
+/// else of the block is.
 std::vector<std::string> causes(const Grid& grid, const Block& block, Places& places) {
   std::vector<std::string> found;
   std::map<std::string, std::size_t> polling;
   std::map<std::string, std::size_t> at_sync;
   for (const DeviceThread& thread : grid.threads_of(block)) {
-    if (thread.state == ThreadState::waiting) found.push_back(places.of(thread.called_from) + ": " + describe_wait(thread));
+    if (thread.state == ThreadState::waiting)
+      found.push_back(places.of(thread.called_from) + ": " + describe_wait(thread));
     if (thread.state == ThreadState::ready) ++polling[places.of(thread.called_from)];
     if (thread.state == ThreadState::at_sync) ++at_sync[places.of(thread.called_from)];
   }

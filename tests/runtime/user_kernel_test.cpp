@@ -315,8 +315,10 @@ TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
     FAIL() << "it ended";
   } catch (const std::runtime_error& error) {
     const std::string report = error.what();
-    EXPECT_NE(report.find("block 0, at k.hip:5: stands at a block sync with 28 threads, which 4 ended threads will never reach"),
-              std::string::npos)
+    EXPECT_NE(
+        report.find(
+            "block 0, at k.hip:5: stands at a block sync with 28 threads, which 4 ended threads will never reach"),
+        std::string::npos)
         << report;
   }
 }

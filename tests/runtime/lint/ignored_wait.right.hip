@@ -122,5 +122,5 @@ __device__ void receives_lines(const Context& context, const typename Config::El
   const Mailbox<Config> mailbox(launch, m * n);
   LinePack<typename Config::Element> values;
   if (!mailbox.receive_from(thread_index(), Config::root, values)) return;
-  store_line<1>(out, Rows{1, m * n, m * n}, thread_index(), values);
+  MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index()).store(out, values);
 }

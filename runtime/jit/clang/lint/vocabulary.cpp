@@ -19,6 +19,8 @@ constexpr std::array functions = {
     Function{.name = "block_threads", .differs = threads},
     Function{.name = "on_rank", .result = Memory::remote},
     Function{.name = "Launch::workspace", .result = Memory::workspace, .differs = nobody},
+    Function{.name = "workspace", .result = Memory::workspace, .differs = nobody},
+    Function{.name = "flags", .differs = nobody},
 
     // A block meets.
     Function{.name = "sync_block", .effect = Effect::sync, .differs = nobody},
@@ -61,8 +63,8 @@ constexpr std::array functions = {
     Function{.name = "store", .arguments = 3, .stores = 0},
     Function{.name = "load_pack", .loads = 0},
     Function{.name = "store_pack", .stores = 0},
-    Function{.name = "load_line", .loads = 0},
-    Function{.name = "store_line", .stores = 0},
+    Function{.name = "MessageLine::load", .loads = 0},
+    Function{.name = "MessageLine::store", .stores = 0},
     Function{.name = "load_and_reduce", .loads = 0},
     Function{.name = "copy_elements", .loads = 0, .stores = 1},
     Function{.name = "get", .loads = 1, .stores = 2, .remote_access = true},
