@@ -61,11 +61,23 @@ class Splicer {
     const clang::FileID main = sources_.getMainFileID();
     add_file(main, sources_.getFileEntryRefForID(main)->getName().str());
     result_.text.erase(result_.text.find_last_not_of('\n') + 2);
+    leave_out_empty_lines(main);
     result_.macros = macros();
     return std::move(result_);
   }
 
  private:
+  /// Those at the beginning, where includes have stood.
+  void leave_out_empty_lines(clang::FileID main) {
+    const std::size_t first = result_.text.find('\n') + 1;
+    const std::size_t text = result_.text.find_first_not_of('\n', first);
+    if (text == std::string::npos) return;
+    const std::string rest = result_.text.substr(text);
+    result_.text.clear();
+    add_line_directive(text - first + 1, sources_.getFileEntryRefForID(main)->getName().str());
+    result_.text += rest;
+  }
+
   std::string shown(const std::string& name) const {
     return name.starts_with(folder_) ? name.substr(folder_.size()) : name;
   }
