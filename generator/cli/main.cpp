@@ -17,8 +17,8 @@
 namespace irisgen::cli {
 namespace {
 
-constexpr auto subcommands = {add_check, add_lint, add_explain, add_generate, add_compile, add_run,
-                              add_bench, add_tune, add_list,    add_schema,   add_doctor,  add_cache};
+constexpr auto subcommands = {add_check, add_explain, add_generate, add_compile, add_run,    add_bench,
+                              add_tune,  add_lint,    add_list,     add_schema,  add_doctor, add_cache};
 
 constexpr const char* footer = R"(A first walk:
   irisgen check spec.yaml                     is the description right?

@@ -25,13 +25,13 @@ void add_list(CLI::App& program, Action& action);
 void add_schema(CLI::App& program, Action& action);
 void add_doctor(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);
-void add_lint(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);
 void add_generate(CLI::App& program, Action& action);
 void add_compile(CLI::App& program, Action& action);
 void add_run(CLI::App& program, Action& action);
 void add_bench(CLI::App& program, Action& action);
 void add_tune(CLI::App& program, Action& action);
+void add_lint(CLI::App& program, Action& action);
 void add_cache(CLI::App& program, Action& action);
 
 }  // namespace irisgen::cli

@@ -70,6 +70,7 @@ std::vector<std::string> arguments_for(const ParseRequest& request) {
 
 std::vector<std::string> keys_of(const std::map<std::string, std::string>& texts) {
   std::vector<std::string> keys;
+  keys.reserve(texts.size());
   for (const auto& [key, text] : texts) keys.push_back(key);
   return keys;
 }
@@ -111,6 +112,7 @@ void Parsed::read(const ParseRequest& request) {
   const auto files = source_files(texts_);
   const std::vector<std::string> arguments = arguments_for(request);
   std::vector<const char*> pointers;
+  pointers.reserve(arguments.size());
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   clang::DiagnosticOptions options;
   const auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, options, collector_.get(), false);

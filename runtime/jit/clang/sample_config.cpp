@@ -1,7 +1,7 @@
 #include "runtime/jit/clang/sample_config.hpp"
 
 #include <clang/AST/DeclTemplate.h>
-#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/ASTMatchers/ASTMatchFinder.h>
 #include <clang/ASTMatchers/ASTMatchers.h>
 
@@ -39,11 +39,11 @@ const std::map<std::string, std::string>& known_members() {
 }
 
 /// What the user's templates take from a template parameter.
-class MemberNames : public clang::RecursiveASTVisitor<MemberNames> {
+class MemberNames : public clang::DynamicRecursiveASTVisitor {
  public:
   std::map<std::string, std::string> members = known_members();
 
-  bool VisitDependentScopeDeclRefExpr(clang::DependentScopeDeclRefExpr* reference) {
+  bool VisitDependentScopeDeclRefExpr(clang::DependentScopeDeclRefExpr* reference) override {
     const auto name = reference->getDeclName();
     if (is_parameter(reference->getQualifier()) && name.isIdentifier() && !reference->hasExplicitTemplateArgs()) {
       const std::string member = name.getAsString();
@@ -51,7 +51,7 @@ class MemberNames : public clang::RecursiveASTVisitor<MemberNames> {
     }
     return true;
   }
-  bool VisitDependentNameTypeLoc(clang::DependentNameTypeLoc type) {
+  bool VisitDependentNameTypeLoc(clang::DependentNameTypeLoc type) override {
     if (is_parameter(type.getTypePtr()->getQualifier())) {
       const std::string member = type.getTypePtr()->getIdentifier()->getName().str();
       members.insert_or_assign(
@@ -95,7 +95,7 @@ std::vector<std::string> kernels_without_config(clang::ASTContext& ast) {
     for (const clang::DeclContext* scope = function->getDeclContext(); scope != nullptr; scope = scope->getParent()) {
       const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(scope);
       if (space != nullptr && !space->isAnonymousNamespace() && !space->isInline()) {
-        name = space->getNameAsString() + "::" + name;
+        name.insert(0, space->getNameAsString().append("::"));
       }
     }
     names.push_back(std::move(name));

@@ -14,7 +14,7 @@ nlohmann::json ask(nlohmann::json question) {
   if (const auto* missing = std::get_if<MissingCompiler>(&found)) throw std::runtime_error(sentence(*missing));
   const auto& clang = static_cast<const Clang&>(*std::get<std::shared_ptr<const Compiler>>(found));
   for (const std::string_view path : irisgen::resource_paths("iris/device/")) {
-    question["headers"][std::string(path)] = *irisgen::resource(path);
+    question["headers"][std::string(path)] = irisgen::resource(path).value();
   }
   try {
     return clang.answer(question);

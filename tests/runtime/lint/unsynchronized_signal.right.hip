@@ -112,3 +112,13 @@ __device__ void stores_after_the_signal(const Context& context, const typename C
   store(context, out + thread_index(), in[thread_index()], 1);
   same_block_barrier(launch, Wait::exit);
 }
+
+template <typename Config>
+__device__ void synchronises_where_it_has_stored(const Context& context, const typename Config::Element* in,
+                                                 typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const bool last = context.rank == Config::world - 1;
+  if (!last) store(context, out + thread_index(), in[thread_index()], 1);
+  if (!last) sync_block_after_stores();
+  if (thread_index() == 0) signal_release(launch, own_flag<Config>(0), 0, 1);
+}

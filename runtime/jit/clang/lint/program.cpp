@@ -1,7 +1,7 @@
 #include "runtime/jit/clang/lint/program.hpp"
 
 #include <clang/AST/DeclTemplate.h>
-#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/ASTMatchers/ASTMatchFinder.h>
 #include <clang/ASTMatchers/ASTMatchers.h>
 
@@ -19,12 +19,12 @@ std::unique_ptr<clang::CFG> cfg_of(const clang::FunctionDecl* function, clang::A
 }
 
 /// Calls of the user's functions in the vocabulary's instantiated ones.
-class VocabularyCalls : public clang::RecursiveASTVisitor<VocabularyCalls> {
+class VocabularyCalls : public clang::DynamicRecursiveASTVisitor {
  public:
   std::set<const clang::FunctionDecl*> called;
 
-  bool shouldVisitTemplateInstantiations() const { return true; }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  VocabularyCalls() { ShouldVisitTemplateInstantiations = true; }
+  bool VisitCallExpr(clang::CallExpr* call) override {
     if (const auto* function = call->getDirectCallee()) called.insert(function->getDefinition());
     return true;
   }

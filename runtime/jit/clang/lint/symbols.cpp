@@ -58,7 +58,9 @@ Sum Sum::plus(const Sum& other, std::int64_t factor) const {
   Sum sum = *this;
   sum.constant += factor * other.constant;
   for (const auto& [name, count] : other.terms) {
-    if ((sum.terms[name] += factor * count) == 0) sum.terms.erase(name);
+    std::int64_t& total = sum.terms[name];
+    total += factor * count;
+    if (total == 0) sum.terms.erase(name);
   }
   return sum;
 }
@@ -132,7 +134,7 @@ Sums Symbols::evaluate_variable(const clang::VarDecl* variable, const Values& va
   if (const auto loop = loops_.find(variable); loop != loops_.end())
     return evaluate_loop(variable, loop->second, depth);
   if (is_modified(variable) || variable->getInit() == nullptr) return {};
-  const Sums known = evaluate(variable->getInit(), values, depth);
+  Sums known = evaluate(variable->getInit(), values, depth);
   if (!known.empty()) return known;
   return {quantity("var(" + std::to_string(reinterpret_cast<std::uintptr_t>(variable)) + ")")};
 }

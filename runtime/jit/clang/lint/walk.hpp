@@ -26,7 +26,9 @@ class Watcher {
   virtual ~Watcher() = default;
   /// In the order of evaluation. A call of the vocabulary comes after what is handed to it has been called.
   virtual void see(const clang::Stmt* statement, const Position& position, State& state) = 0;
-  /// The same, once the state is all that can be known there.
+  /// A way of a branch is taken.
+  virtual void take(const Branch& /*way*/, State& /*state*/) {}
+  /// As see(), once the state is all that can be known there.
   virtual void judge(const clang::Stmt* statement, const Position& position, const State& state) = 0;
 };
 
@@ -62,8 +64,14 @@ class Walk {
         std::optional<State> end = pass(unit, block, begin->second, branches, false);
         if (!end) continue;
         for (const clang::CFGBlock* next : ways_on(paths, block)) {
-          const auto [place, is_new] = begins.try_emplace(next, *end);
-          changed = (is_new || place->second.join(*end)) || changed;
+          State there = *end;
+          if (paths.successors(block).size() == block->succ_size()) {
+            for (unsigned way = 0; way < block->succ_size(); ++way) {
+              if (paths.successor(block, way) == next) watcher_.take({block, way}, there);
+            }
+          }
+          const auto [place, is_new] = begins.try_emplace(next, there);
+          changed = (is_new || place->second.join(there)) || changed;
         }
       }
     }

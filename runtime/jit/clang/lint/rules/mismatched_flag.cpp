@@ -80,8 +80,7 @@ class MismatchedFlags {
 
   /// A signal of rank r to its peer, and a wait of that peer for r.
   static Match compare(const Flagging& signal, const Flagging& wait) {
-    if (signal.flag.empty() || wait.flag.empty() || !wait.peer || (signal.has_peer && !signal.peer))
-      return Match::unknown;
+    if (signal.flag.empty() || wait.flag.empty()) return Match::unknown;
     const unsigned parted = signal.parted | wait.parted;
     bool unknown = false;
     for (const Sum& shown : signal.flag) {
@@ -99,7 +98,9 @@ class MismatchedFlags {
   /// In the terms of who waits: nothing where these do not suffice.
   static std::optional<Sum> difference_of(Sum shown, const Flagging& signal, Sum expected, const Flagging& wait) {
     constexpr const char* waiting = "waiting rank";
+    if (!wait.peer) return std::nullopt;
     if (signal.has_peer) {
+      if (!signal.peer) return std::nullopt;
       if (signal.peer->is_constant()) {
         expected = expected.with("rank", *signal.peer);
       } else if (const std::string peer = signal.peer->only_term(); !peer.empty() && peer != "rank") {

@@ -1,5 +1,6 @@
 #include "runtime/jit/clang/lint/accesses.hpp"
 #include "runtime/jit/clang/lint/rules.hpp"
+#include "runtime/jit/clang/lint/symbols.hpp"
 #include "runtime/jit/clang/lint/walk.hpp"
 
 namespace iris::clang_library::lint {
@@ -8,7 +9,7 @@ namespace {
 /// A store that the block has not made sure of.
 struct PendingStore {
   const clang::Expr* store = nullptr;
-  std::vector<Branch> branches = {};     ///< on which threads part, that led there
+  std::vector<Branch> branches = {};     ///< that led there
   const clang::Expr* meeting = nullptr;  ///< where the block has met since, without waiting for stores
   auto operator<=>(const PendingStore&) const = default;
 };
@@ -32,7 +33,7 @@ struct Pending {
 
 class SignalWatcher : public Watcher<Pending> {
  public:
-  SignalWatcher(const Model& model, Findings& findings) : model_(model), findings_(findings) {}
+  SignalWatcher(const Model& model, Findings& findings) : model_(model), findings_(findings), symbols_(model.program) {}
 
   void see(const clang::Stmt* statement, const Position& position, Pending& state) override {
     const Function* row = find_function(callee_of(statement));
@@ -47,6 +48,17 @@ class SignalWatcher : public Watcher<Pending> {
       state.stores.clear();
     }
     if (row->stores != no_argument) add(llvm::cast<clang::Expr>(statement), position, state);
+  }
+
+  /// Where a condition has another value than it had at a store, and nothing in it can have changed, there was no
+  /// store.
+  void take(const Branch& way, Pending& state) override {
+    if (state.stores.empty()) return;
+    std::erase_if(state.stores, [&](const PendingStore& pending) {
+      return std::ranges::any_of(pending.branches, [&](const Branch& before) {
+        return before.block != way.block && before.successor != way.successor && decide_alike(before.block, way.block);
+      });
+    });
   }
 
   void judge(const clang::Stmt* statement, const Position& position, const Pending& state) override {
@@ -66,7 +78,7 @@ class SignalWatcher : public Watcher<Pending> {
 
  private:
   void add(const clang::Expr* store, const Position& position, Pending& state) const {
-    state.add({.store = store, .branches = parting_branches(position)});
+    state.add({.store = store, .branches = position.branches});
   }
 
   static void meet(const clang::Expr* where, Pending& state) {
@@ -76,6 +88,33 @@ class SignalWatcher : public Watcher<Pending> {
       met.insert(std::move(pending));
     }
     state.stores = std::move(met);
+  }
+
+  bool decide_alike(const clang::CFGBlock* one, const clang::CFGBlock* other) const {
+    const clang::Expr* left = condition_of(one);
+    const clang::Expr* right = condition_of(other);
+    if (left == nullptr || right == nullptr || one->succ_size() != 2 || other->succ_size() != 2) return false;
+    llvm::FoldingSetNodeID first;
+    llvm::FoldingSetNodeID second;
+    left->IgnoreParenImpCasts()->Profile(first, model_.program.ast(), true);
+    right->IgnoreParenImpCasts()->Profile(second, model_.program.ast(), true);
+    return first == second && stays(left);
+  }
+
+  /// Whether an expression has one value in a launch, for one thread.
+  bool stays(const clang::Stmt* expression) const {
+    if (llvm::isa<clang::ArraySubscriptExpr>(expression)) return false;
+    const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(expression);
+    if (unary != nullptr && unary->getOpcode() == clang::UO_Deref) return false;
+    if (const clang::FunctionDecl* callee = callee_of(expression)) {
+      const Function* row = find_function(callee);
+      if (row == nullptr || row->effect != Effect::none || row->atomic || row->loads != no_argument) return false;
+    }
+    const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(expression);
+    const auto* variable = reference == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+    if (variable != nullptr && symbols_.is_modified(variable)) return false;
+    return std::ranges::all_of(expression->children(),
+                               [&](const clang::Stmt* child) { return child == nullptr || stays(child); });
   }
 
   std::vector<Branch> parting_branches(const Position& position) const {
@@ -148,6 +187,7 @@ class SignalWatcher : public Watcher<Pending> {
 
   const Model& model_;
   Findings& findings_;
+  Symbols symbols_;
 };
 
 }  // namespace

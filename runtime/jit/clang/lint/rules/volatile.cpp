@@ -8,7 +8,7 @@ namespace {
 
 using namespace clang::ast_matchers;  // NOLINT(google-build-using-namespace): so that matchers read as they are meant
 
-AST_MATCHER(clang::QualType, isVolatileInside) {
+AST_MATCHER(clang::QualType, is_volatile_inside) {
   clang::QualType type = Node.getNonReferenceType();
   for (bool inside = Node->isReferenceType();; inside = true) {
     if (inside && type.isVolatileQualified()) return true;
@@ -32,7 +32,7 @@ constexpr const char* message =
 void check_volatile(const Model& model, Findings& findings) {
   clang::ASTContext& ast = model.program.ast();
   // One for a variable of such a type, none for the cast that it begins as.
-  const auto shared = anyOf(hasType(qualType(isVolatileInside())),
+  const auto shared = anyOf(hasType(qualType(is_volatile_inside())),
                             allOf(hasType(qualType(isVolatileQualified())), unless(hasLocalStorage())));
   const auto variable = varDecl(unless(isExpansionInSystemHeader()), unless(isImplicit()), shared).bind("variable");
   for (const auto& match : match(variable, ast)) {
@@ -40,14 +40,14 @@ void check_volatile(const Model& model, Findings& findings) {
     findings.add(volatile_access, clang::SourceRange(found->getLocation()), message);
   }
   const auto member = fieldDecl(unless(isExpansionInSystemHeader()),
-                                hasType(qualType(anyOf(isVolatileQualified(), isVolatileInside()))))
+                                hasType(qualType(anyOf(isVolatileQualified(), is_volatile_inside()))))
                           .bind("member");
   for (const auto& match : match(member, ast)) {
     findings.add(volatile_access, clang::SourceRange(match.getNodeAs<clang::FieldDecl>("member")->getLocation()),
                  message);
   }
-  const auto cast = explicitCastExpr(unless(isExpansionInSystemHeader()), hasDestinationType(isVolatileInside()),
-                                     unless(hasAncestor(varDecl(hasType(qualType(isVolatileInside()))))))
+  const auto cast = explicitCastExpr(unless(isExpansionInSystemHeader()), hasDestinationType(is_volatile_inside()),
+                                     unless(hasAncestor(varDecl(hasType(qualType(is_volatile_inside()))))))
                         .bind("cast");
   for (const auto& match : match(cast, ast)) {
     findings.add(volatile_access, match.getNodeAs<clang::Expr>("cast")->getSourceRange(), message);
