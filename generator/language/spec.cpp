@@ -157,9 +157,10 @@ Spec check(const KernelSpec& kernel) {
   }
   const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
   Spec checked = parse_spec("kernel '" + kernel.name + "'", spec.dump());
-  if (kernel.user) {
-    checked.kernels.front().user->folder = kernel.user->folder;
-    checked.kernels.front().user->reader = kernel.user->reader;
+  for (KernelSpec& each : checked.kernels) {
+    if (!each.user || !kernel.user) continue;
+    each.user->folder = kernel.user->folder;
+    each.user->reader = kernel.user->reader;
   }
   return checked;
 }

@@ -78,6 +78,7 @@ class FunctionReference final : public Reference {
 
   void call(const Manifest& manifest, const Extents& extents, std::vector<std::vector<Values>>& values) const {
     std::vector<long long> lengths;
+    lengths.reserve(manifest.problem.extents.size());
     for (const NamedExtent& extent : manifest.problem.extents) lengths.push_back(extents.at(extent.name));
     std::vector<std::vector<double*>> of_ranks;
     for (std::vector<Values>& argument : values) {
@@ -85,6 +86,7 @@ class FunctionReference final : public Reference {
       for (Values& of_rank : argument) of_ranks.back().push_back(of_rank.data());
     }
     std::vector<double* const*> buffers;
+    buffers.reserve(of_ranks.size());
     for (const std::vector<double*>& argument : of_ranks) buffers.push_back(argument.data());
     function_(lengths.data(), buffers.data());
   }
@@ -149,14 +151,14 @@ irisgen::KernelSource read(const Plan& plan) {
   throw irisgen::SpecError(std::move(report));
 }
 
-std::shared_ptr<const Reference> compile(const Plan& plan) {
+std::shared_ptr<const Reference> compile(const Plan& plan, const UserReference& said) {
   const irisgen::KernelSource read_source = read(plan);
   const irisgen::ReferenceSource source = irisgen::emit_reference(plan, read_source);
   const irisgen::Target* host = irisgen::find_target("host");
   const CodeObject code =
       find_compiler(*host, "clang")
           .compile({.name = source.name, .source = source.text, .symbol = source.symbol, .target = host});
-  return std::make_shared<const FunctionReference>(code, source.symbol, plan.user->reference);
+  return std::make_shared<const FunctionReference>(code, source.symbol, said);
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ std::shared_ptr<const Reference> reference_of(const Plan& plan) {
   const UserReference& said = plan.user->reference;
   if (said.none()) return nullptr;
   if (!said.files.empty()) return std::make_shared<const FileReference>(plan.user->folder, said);
-  return compile(plan);
+  return compile(plan, said);
 }
 
 }  // namespace iris

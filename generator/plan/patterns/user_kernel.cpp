@@ -69,6 +69,7 @@ class UserPlanning {
 
   KernelSource read(const KernelPlan& kernel) {
     std::vector<std::string> extents;
+    extents.reserve(request_.problem.extents.size());
     for (const iris::NamedExtent& extent : request_.problem.extents) extents.push_back(extent.name);
     try {
       if (!user_.reader) throw std::runtime_error("there is nothing here to read it with");

@@ -2,8 +2,8 @@
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclTemplate.h>
+#include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/AST/ExprCXX.h>
-#include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
 
 #include <algorithm>
@@ -125,11 +125,12 @@ std::optional<long long> number_of(const clang::CXXRecordDecl& config, llvm::Str
 }
 
 /// Visits the entry and, once each, all functions that it can come to.
-class Walk : public clang::RecursiveASTVisitor<Walk> {
+class Walk : public clang::DynamicRecursiveASTVisitor {
  public:
   Walk(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
        Problems& problems)
       : parsed_(parsed), problems_(problems), count_(parsed.ast(), entry, extents) {
+    ShouldVisitImplicitCode = true;  // destructors
     reach(entry);
     while (!pending_.empty()) {
       const clang::FunctionDecl* next = pending_.back();
@@ -141,24 +142,22 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
     }
   }
 
-  bool shouldVisitImplicitCode() const { return true; }
-
-  bool VisitDeclRefExpr(clang::DeclRefExpr* reference) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* reference) override {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl())) reach(*function);
     return true;
   }
-  bool VisitMemberExpr(clang::MemberExpr* member) {
+  bool VisitMemberExpr(clang::MemberExpr* member) override {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(member->getMemberDecl())) reach(*function);
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) override {
     const clang::CXXConstructorDecl* constructor = construction->getConstructor();
     reach(*constructor);
     if (const clang::CXXDestructorDecl* destructor = constructor->getParent()->getDestructor()) reach(*destructor);
     note_launch(*construction, *constructor->getParent());
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee == nullptr) return true;
     if (is_device_function(*callee, "flags")) note_flags(*call, *callee);
