@@ -22,7 +22,8 @@ double number_of(const Value& reference, std::string_view key, Report& report) {
   const auto* integer = value->as<std::int64_t>();
   const auto* number = value->as<double>();
   const double result = integer ? static_cast<double>(*integer) : number ? *number : 0;
-  if (!(result >= 0)) report.error(value->where, quoted(key) + " must not be negative; it bounds a difference");
+  if (!(result >= 0))
+    report.error(value->where, irisgen::quoted(key) + " must not be negative; it bounds a difference");
   return result;
 }
 
@@ -64,8 +65,8 @@ UserReference read_reference(const Value& value, Report& report) {
     report.error(value.where, has_files ? "a reference is a source or files, not both; remove one"
                                         : "a reference names a source and its function, or files; or write none");
   } else if (has_source && !value.find("function")) {
-    report.error(value.where,
-                 "which function of " + quoted(reference.source) + " is the reference? add function: its name");
+    report.error(value.where, "which function of " + irisgen::quoted(reference.source) +
+                                  " is the reference? add function: its name");
   } else if (has_files && value.find("function")) {
     report.error(value.find("function")->where, "'function' goes with a source; remove it");
   }
@@ -79,7 +80,7 @@ void refuse_without_source(const Value& kernel, Report& report) {
   for (const Member& member : *object) {
     if (std::ranges::find(keys, member.key) == keys.end() || member.value.invalid()) continue;
     report.error(member.where,
-                 quoted(member.key) + " goes with a kernel of your own; add source: its file, or remove it");
+                 irisgen::quoted(member.key) + " goes with a kernel of your own; add source: its file, or remove it");
   }
 }
 

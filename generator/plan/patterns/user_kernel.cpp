@@ -60,7 +60,8 @@ class UserPlanning {
   void add_constants(KernelPlan& kernel) {
     for (const auto& [name, number] : user_.constants) {
       if (std::ranges::find(kernel.constants, name, &Constant::name) != kernel.constants.end() || is_of_launch(name)) {
-        error(number.where, quoted(name) + " is a member of every Config; choose another name, or set it in config");
+        error(number.where,
+              irisgen::quoted(name) + " is a member of every Config; choose another name, or set it in config");
         continue;
       }
       add_number(kernel, name, number.value, "", "set in constants");
@@ -77,7 +78,7 @@ class UserPlanning {
     } catch (const SourceError& problem) {
       report_.error(user_.where_source, problem.what(), problem.rendered());
     } catch (const std::runtime_error& problem) {
-      report_.error(user_.where_source, "cannot read " + quoted(user_.source) + ": " + problem.what());
+      report_.error(user_.where_source, "cannot read " + irisgen::quoted(user_.source) + ": " + problem.what());
     }
     throw SpecError(report_);
   }
@@ -169,7 +170,7 @@ class UserPlanning {
     }
     for (const UserArgument& said : user_.arguments) {
       if (std::ranges::find(names, said.name) != names.end()) continue;
-      error(said.where, user_.entry + " takes no buffer " + quoted(said.name) + suggestion(said.name, names));
+      error(said.where, user_.entry + " takes no buffer " + irisgen::quoted(said.name) + suggestion(said.name, names));
     }
     const auto writes = [](const Argument& argument) { return argument.access != Access::read; };
     if (std::ranges::none_of(arguments, writes)) {
@@ -184,7 +185,7 @@ class UserPlanning {
     if (!said || !said->access) return from_source;
     const bool agrees = parameter.is_const == (*said->access == Access::read);
     if (!agrees) {
-      error(said->where_access, quoted(parameter.name) + " is " + std::string(describe(*said->access)) +
+      error(said->where_access, irisgen::quoted(parameter.name) + " is " + std::string(describe(*said->access)) +
                                     " here, but a pointer to " + (parameter.is_const ? "const" : "what is not const") +
                                     " at " + parameter.place + "; make both agree");
     }
@@ -219,10 +220,11 @@ class UserPlanning {
       if (extent.dynamic) return dimension;
       if (extent.value % dimension.divisor != 0) {
         error(written.where, dimension.extent + " = " + std::to_string(extent.value) + " is not a multiple of " +
-                                 std::to_string(dimension.divisor) + ", as " + quoted(written.expression) +
+                                 std::to_string(dimension.divisor) + ", as " + irisgen::quoted(written.expression) +
                                  " needs; change one of both");
       } else if (static_length(request_.problem, dimension).value() < 0) {
-        error(written.where, quoted(written.expression) + " is a negative number of elements; change it or the shape");
+        error(written.where,
+              irisgen::quoted(written.expression) + " is a negative number of elements; change it or the shape");
       }
       return dimension;
     } catch (const std::invalid_argument& problem) {
@@ -240,7 +242,7 @@ class UserPlanning {
                  elements > max_elements;
     }
     if (!too_many) return;
-    error(where, quoted(parameter.name) + " has more than 2^40 elements on all ranks; make the shape smaller");
+    error(where, irisgen::quoted(parameter.name) + " has more than 2^40 elements on all ranks; make the shape smaller");
   }
 
   const Request& request_;
