@@ -21,7 +21,8 @@ __device__ void add_previous(const Context& context, const typename Config::Elem
   const i32 producer = peer_at<Config::world>(context, Config::world - 1);
   const Range all = shard_of(n, Config::blocks, block_index(), 1);
 
-  for (i32 number = 0; number * i64{Config::message} < all.end - all.begin; ++number) {
+  i32 number = 0;
+  for (; number * i64{Config::message} < all.end - all.begin; ++number) {
     const Range message = chunk_of(all, number, Config::message);
     Element* const slot = mailbox + number % Config::slots * Config::message;
     const bool must_wait = number >= Config::slots;
@@ -35,4 +36,6 @@ __device__ void add_previous(const Context& context, const typename Config::Elem
       sums[i] = values[i] + slot[i - message.begin];
     block_signal_release(launch, taken, number, producer);
   }
+  // The next launch but one uses the same slots: no producer is further ahead than that.
+  if (number > 0) block_wait_acquire(launch, taken, number - 1, consumer, Wait::exit);
 }

@@ -51,6 +51,7 @@ template <typename Config>
 __device__ void relax(const Context& context, const typename Config::Element* image, typename Config::Element* relaxed,
                       i64 m, i64 n) {
   using Element = typename Config::Element;
+  static_assert(Config::steps > 0);
   Launch<Config> launch(context);
   const i64 own_flags = flags<2 * Config::blocks>(launch);
   f32* const images = workspace<f32>(launch, 2 * (m + 2) * n);
@@ -62,13 +63,12 @@ __device__ void relax(const Context& context, const typename Config::Element* im
   f32* next = images + (m + 2) * n;
   for (i64 i = rows.begin * n + thread_index(); i < rows.end * n; i += Config::threads)
     now[n + i] = convert<f32>(image[i]);
-  for (i32 step = 0; step <= Config::steps; ++step) {
+  for (i32 step = 0; step < Config::steps; ++step) {
     sync_block();
     push<Config>(context, now, rows, above, below, m, n);
     sync_block_after_stores();
     tell(launch, own_flags, above, 1, step);
     tell(launch, own_flags, below, 0, step);
-    if (step == Config::steps) break;
     if (!wait_for(launch, own_flags, above, 0, step) || !wait_for(launch, own_flags, below, 1, step)) return;
 
     for (i64 i = rows.begin * n + thread_index(); i < rows.end * n; i += Config::threads) {

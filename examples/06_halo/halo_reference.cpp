@@ -2,7 +2,7 @@
 
 using namespace iris::device;
 
-// The image as a whole, step by step. Both buffers are scratch until the last step.
+// The image as a whole, step by step; at least one.
 template <typename Config>
 void relax(double* const* image, double* const* relaxed, i64 m, i64 n) {
   const i64 height = Config::world * m;

@@ -136,7 +136,7 @@ void add_run(CLI::App& program, Action& action) {
       ->allow_extra_args(false);
   app->add_option("--output", command->outputs, "ARG=PATTERN.npy: write a rank's output to its file (repeatable)")
       ->allow_extra_args(false);
-  app->add_option("--extent", command->extents, "m=, n= or k=NUMBER: a dynamic extent's size (repeatable)")
+  app->add_option("--extent", command->extents, "NAME=NUMBER: a dynamic extent's size (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution")
       ->check(check_digits)

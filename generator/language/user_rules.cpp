@@ -16,14 +16,16 @@ const Object* map_of(const Value* value) {
   return value ? value->as<Object>() : nullptr;
 }
 
-double number_of(const Value& reference, std::string_view key, Report& report) {
+double number_of(const Value& reference, std::string_view key, double most, Report& report) {
   const Value* value = reference.find(key);
   if (!value || value->invalid()) return 0;
   const auto* integer = value->as<std::int64_t>();
   const auto* number = value->as<double>();
   const double result = integer ? static_cast<double>(*integer) : number ? *number : 0;
-  if (!(result >= 0))
-    report.error(value->where, irisgen::quoted(key) + " must not be negative; it bounds a difference");
+  if (!(result >= 0 && result <= most)) {
+    const std::string limit = most == 1 ? "1" : "1e30";
+    report.error(value->where, irisgen::quoted(key) + " bounds a difference, so write a number from 0 to " + limit);
+  }
   return result;
 }
 
@@ -57,8 +59,8 @@ UserReference read_reference(const Value& value, Report& report) {
       if (const auto* path = file.value.as<std::string>()) reference.files[file.key] = *path;
     }
   }
-  reference.relative = number_of(value, "relative", report);
-  reference.absolute = number_of(value, "absolute", report);
+  reference.relative = number_of(value, "relative", 1, report);
+  reference.absolute = number_of(value, "absolute", 1e30, report);
   const bool has_files = value.find("files") != nullptr;
   const bool has_source = value.find("source") != nullptr;
   if (has_files == has_source) {

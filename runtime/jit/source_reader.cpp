@@ -1,6 +1,7 @@
 #include "iris/source_reader.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -24,6 +25,8 @@ using nlohmann::json;
 constexpr std::streamsize most_bytes = (1 << 20) + 1;
 
 std::optional<std::string> read_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;  // to open a pipe is to wait for its writer
   std::ifstream file(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(most_bytes), '\0');
   if (!file.read(text.data(), most_bytes) && (file.bad() || file.gcount() == 0) && !file.eof()) return std::nullopt;
@@ -48,7 +51,7 @@ std::string rendered(const json& diagnostic) {
   return text;
 }
 
-/// Of `examples/halo.hip` in the folder `examples/`, `examples/halo.hip` or `halo.hip` as messages should show it.
+/// The path to open: `source` below `folder`, without a leading `./`.
 std::string path_of(const std::string& folder, const std::string& source) {
   return folder == "." ? source : folder + (folder.ends_with('/') ? "" : "/") + source;
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -59,10 +61,11 @@ class FunctionReference final : public Reference {
       const Argument& argument = manifest.arguments[i];
       const bool is_input = argument.access != Access::write;
       for (std::size_t rank = 0; rank < world; ++rank)
-        values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), std::nan("")));
+        values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), untouched()));
       if (is_input) ++input;
     }
     call(manifest, extents, values);
+    check_all_set(manifest, values);
     ExpectedOutputs expected;
     for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
       if (manifest.arguments[i].access == Access::read) continue;
@@ -75,6 +78,27 @@ class FunctionReference final : public Reference {
 
  private:
   using Function = void(const long long* extents, double* const* const* buffers);
+
+  /// A NaN that no arithmetic makes.
+  static double untouched() { return std::bit_cast<double>(std::uint64_t{0x7ff4'6972'6973'6765}); }
+
+  /// What a reference leaves out would pass for what a kernel leaves out.
+  static void check_all_set(const Manifest& manifest, const std::vector<std::vector<Values>>& values) {
+    const auto is_untouched = [](double value) {
+      return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(untouched());
+    };
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (manifest.arguments[i].access != Access::write) continue;
+      for (std::size_t rank = 0; rank < values[i].size(); ++rank) {
+        const auto element = std::ranges::find_if(values[i][rank], is_untouched);
+        if (element == values[i][rank].end()) continue;
+        throw std::runtime_error("the reference of " + manifest.name + " does not say what element " +
+                                 std::to_string(element - values[i][rank].begin()) + " of '" +
+                                 manifest.arguments[i].name + "' is on rank " + std::to_string(rank) +
+                                 "; it must set all of them");
+      }
+    }
+  }
 
   void call(const Manifest& manifest, const Extents& extents, std::vector<std::vector<Values>>& values) const {
     std::vector<long long> lengths;

@@ -12,6 +12,12 @@ std::string source(const std::string& parameters = "f32* output, i64 n", const s
          body + "\n}\n";
 }
 
+/// The same, of a function that is no template.
+std::string plain(const std::string& body, const std::string& before) {
+  std::string text = source("f32* output, i64 n", body, before);
+  return text.erase(text.find("template <typename Config>\n"), 27);
+}
+
 struct Wrong {
   const char* what;
   std::string description;  ///< more lines of it
@@ -160,21 +166,62 @@ const std::vector<Wrong>& wrong_sources() {
        {"has more than 2^40 elements on all ranks"}},
       {"a world that the source does not mean",
        "",
-       source("f32* output, i64 n", "Launch<Own> launch(context);\n  output[0] = n;",
-              "struct Own { static constexpr i32 world = 4, blocks = 2, threads = 32; };\n"),
+       plain("Launch<Own> launch(context);\n  output[0] = n;",
+             "struct Own { static constexpr i32 world = 4, blocks = 2, threads = 32; };\n"),
        {"spec.yaml:7:12: error: for host: a world of 3 ranks, but the Launch at ",
-        "k.hip:7:", "is for 4; make one of both agree"}},
+        "k.hip:6:", "is for 4; make them agree"}},
       {"blocks that the source does not mean",
        "    config: {blocks: 3}\n",
-       source("f32* output, i64 n", "Launch<Own> launch(context);\n  output[0] = n;",
-              "struct Own { static constexpr i32 world = 3, blocks = 2, threads = 32; };\n"),
+       plain("Launch<Own> launch(context);\n  output[0] = n;",
+             "struct Own { static constexpr i32 world = 3, blocks = 2, threads = 32; };\n"),
        {"spec.yaml:10:22: error: for host: blocks is 3 here, but the Launch at ",
         "has 2; remove it here or make both agree"}},
       {"a Launch without threads",
        "",
-       source("f32* output, i64 n", "Launch<Own> launch(context);\n  output[0] = n;",
-              "struct Own { static constexpr i32 world = 3, blocks = 2; };\n"),
+       plain("Launch<Own> launch(context);\n  output[0] = n;",
+             "struct Own { static constexpr i32 world = 3, blocks = 2; };\n"),
        {"k.hip:4:8: error: 'Own' has no constant 'threads', which a Launch needs; add static constexpr i32 threads"}},
+      {"a Launch of another configuration in a template",
+       "",
+       source("f32* output, i64 n", "Launch<Own> launch(context);\n  output[0] = n;",
+              "struct Own { static constexpr i32 world = 3, blocks = 2, threads = 32; };\n"),
+       {"f is a template over Config, but makes the Launch at ", "make it Launch<Config>"}},
+      {"a Launch of too many blocks",
+       "",
+       plain("Launch<Own> launch(context);\n  output[0] = n;",
+             "struct Own { static constexpr i64 world = 3, blocks = 4294967297, threads = 32; };\n"),
+       {"'Own' has blocks = 4294967297; write from 1 to 65535"}},
+      {"a workspace of an extent that has changed",
+       "",
+       source("f32* output, i64 n",
+              "Launch<Config> launch(context);\n  n *= 2;\n  output[0] = *workspace<f32>(launch, n);"),
+       {"cannot tell how many elements that is"}},
+      {"a workspace in several sizes",
+       "",
+       source(
+           "f32* output, i64 n", "Launch<Config> launch(context);\n  output[0] = *w<f32>(launch) + *w<f64>(launch);",
+           "template <typename T, typename L> __device__ T* w(const L& launch) { return workspace<T>(launch, 8); }\n"),
+       {"is asked for in several sizes"}},
+      {"a workspace that doubles without end",
+       "",
+       source("f32* output, i64 n",
+              [] {
+                std::string body = "Launch<Config> launch(context);\n  const i64 a0 = n;\n";
+                for (int i = 1; i < 60; ++i) {
+                  const std::string before = "a" + std::to_string(i - 1);
+                  body += "  const i64 a" + std::to_string(i) + " = " + before + " + " + before + ";\n";
+                }
+                return body + "  output[0] = *workspace<f32>(launch, a59);";
+              }()),
+       {"cannot tell how many elements that is"}},
+      {"a buffer with the name of the entry's Context",
+       "",
+       source("f32* Config_, f32* n", ""),
+       {"'n' is an extent of the shape, too; rename the buffer"}},
+      {"a comment that begins behind an include",
+       "",
+       "#include <iris/device/atomics.hpp> /* the counters\n of others */\n" + source(),
+       {"k.hip:1:2: error: a comment begins in the line of this #include; put it elsewhere"}},
       {"a main loop",
        "",
        "#include <iris/device/main_loop.hpp>\n" + source(),
@@ -228,6 +275,7 @@ TEST_F(UserKernel, whose_reference_is_wrong_is_told_where) {
   };
   expect("void r(float* const* output) {}\n", "r.cpp:1:22: error: 'output' must be double* const*");
   expect("void r(const double* const* output) {}\n", "'output' must be double* const*");
+  expect("void r(double** output) {}\n", "'output' must be double* const*");
   expect("void r(double* const* result) {}\n", "the kernel has no buffer 'result'; it has output");
   expect("void r(double* const* output, int n) {}\n", "extents are i64, and 'n' is 'int'");
   expect("void s() {}\n", "there is no function 'r' here; there are: s");

@@ -349,6 +349,40 @@ TEST_F(UserKernel, of_the_examples_is_right_in_every_order) {
   }
 }
 
+// Few messages a launch: nothing but the mailbox itself keeps a producer from being launches ahead.
+TEST_F(UserKernel, of_the_mailbox_keeps_its_slots_from_launch_to_launch) {
+  irisgen::KernelSpec mailbox = example("04_message_passing", 4).kernels.at(0);
+  mailbox.problem.extents = {{"n", {.value = 4096}}};
+  const irisgen::Plan planned = irisgen::make_plan(mailbox, 4, *irisgen::find_target("host"));
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    EXPECT_TRUE(run(planned, {.seed = seed, .repeat = 16}).passed) << seed;
+}
+
+TEST_F(UserKernel, keeps_pragmas_but_once) {
+  write("k.hip",
+        "#pragma once\n#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+        "#pragma clang fp contract(off)  // products round once\n"
+        "__device__ void f(const Context&, f32* output) { output[0] = 1; }\n");
+  const std::string text = irisgen::emit_sources(plan(description())).at(0).text;
+  EXPECT_NE(text.find("#pragma clang fp contract(off)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("#pragma once"), std::string::npos) << text;
+}
+
+// Both would show what was there before.
+TEST_F(UserKernel, whose_reference_leaves_something_out_is_not_verified) {
+  write("k.hip",
+        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+        "__device__ void f(const Context&, f32* output) {}\n");
+  write("r.cpp", "void r(double* const* output) { output[0][0] = 1; }\n");
+  try {
+    run(plan(description("    reference: {source: r.cpp, function: r}\n")));
+    FAIL() << "it was verified";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("does not say what element 1 of 'output' is on rank 0"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(UserKernel, of_the_examples_compiles_for_every_target_of_clang) {
   for (const char* name : {"03_load_store", "04_message_passing", "05_histogram", "06_halo"}) {
     for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {

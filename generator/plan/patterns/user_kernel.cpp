@@ -95,11 +95,16 @@ class UserPlanning {
   /// A kernel that makes its Launch of a configuration of its own has said what the Plan would decide.
   void check_launch(KernelPlan& kernel, const KernelSource& source) {
     if (!source.launch) return;
+    if (source.takes_config) {
+      error(user_.where_entry, user_.entry + " is a template over Config, but makes the Launch at " +
+                                   source.launch->place + " of something else; make it Launch<Config>");
+      return;
+    }
     const int world = request_.problem.world;
     if (source.launch->world != world) {
       error(request_.spec.where.world, "a world of " + std::to_string(world) + " ranks, but the Launch at " +
                                            source.launch->place + " is for " + std::to_string(source.launch->world) +
-                                           "; make one of both agree");
+                                           "; make them agree");
     }
     take(kernel, "blocks", source.launch->blocks, source.launch->place);
     take(kernel, "threads", source.launch->threads, source.launch->place);
@@ -221,7 +226,7 @@ class UserPlanning {
       if (extent.value % dimension.divisor != 0) {
         error(written.where, dimension.extent + " = " + std::to_string(extent.value) + " is not a multiple of " +
                                  std::to_string(dimension.divisor) + ", as " + irisgen::quoted(written.expression) +
-                                 " needs; change one of both");
+                                 " needs; change one of them");
       } else if (static_length(request_.problem, dimension).value() < 0) {
         error(written.where,
               irisgen::quoted(written.expression) + " is a negative number of elements; change it or the shape");

@@ -156,6 +156,10 @@ class Description {
     if (name.empty()) {
       problems_.add(where, "a parameter without a name; launchers and descriptions call it by its name");
     } else if (type->isPointerType()) {
+      if (name == "context" || name == "Config")
+        problems_.add(where, "'" + name + "' means something else in the emitted entry; rename the buffer");
+      if (std::ranges::find(extents_, name) != extents_.end())
+        problems_.add(where, "'" + name + "' is an extent of the shape, too; rename the buffer");
       add_buffer(parameter, type->getPointeeType(), result);
     } else {
       check_extent(parameter, extents_, problems_);
@@ -185,7 +189,8 @@ class Description {
 std::optional<bool> points_to_const_double(clang::QualType type) {
   if (!type->isPointerType() || !type->getPointeeType()->isPointerType()) return std::nullopt;
   const clang::QualType element = type->getPointeeType()->getPointeeType();
-  if (!element->isSpecificBuiltinType(clang::BuiltinType::Double)) return std::nullopt;
+  if (!type->getPointeeType().isConstQualified() || !element->isSpecificBuiltinType(clang::BuiltinType::Double))
+    return std::nullopt;
   return element.isConstQualified();
 }
 

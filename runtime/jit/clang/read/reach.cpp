@@ -22,7 +22,10 @@ using Polynomial = std::map<std::vector<std::string>, long long>;
 constexpr long long largest = 1LL << 40;
 
 std::optional<Polynomial> add(Polynomial a, const Polynomial& b) {
-  for (const auto& [names, factor] : b) a[names] += factor;
+  for (const auto& [names, factor] : b) {
+    long long& sum = a[names];
+    if (__builtin_add_overflow(sum, factor, &sum) || sum > largest) return std::nullopt;
+  }
   return a;
 }
 
@@ -35,7 +38,9 @@ std::optional<Polynomial> multiply(const Polynomial& a, const Polynomial& b) {
       std::ranges::sort(all);
       long long value = 0;
       if (all.size() > 4 || __builtin_mul_overflow(factor, by, &value) || value > largest) return std::nullopt;
-      product[all] += value;
+      const auto sum = add(std::move(product), {{all, value}});
+      if (!sum) return std::nullopt;
+      product = *sum;
     }
   }
   return product;
@@ -55,6 +60,30 @@ bool is_device_function(const clang::FunctionDecl& function, llvm::StringRef nam
   return is_named(function, name) && function.getQualifiedNameAsString() == "iris::device::" + name.str();
 }
 
+/// Whether a function only ever reads its parameter.
+class Modifications : public clang::DynamicRecursiveASTVisitor {
+ public:
+  Modifications(const clang::FunctionDecl& function, const clang::ParmVarDecl& parameter) : parameter_(parameter) {
+    TraverseStmt(function.getBody());
+  }
+  bool none() const { return uses_ == reads_; }
+
+  bool VisitDeclRefExpr(clang::DeclRefExpr* reference) override {
+    uses_ += reference->getDecl() == &parameter_ ? 1 : 0;
+    return true;
+  }
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) override {
+    const auto* of = llvm::dyn_cast<clang::DeclRefExpr>(cast->getSubExpr()->IgnoreParens());
+    reads_ += cast->getCastKind() == clang::CK_LValueToRValue && of != nullptr && of->getDecl() == &parameter_ ? 1 : 0;
+    return true;
+  }
+
+ private:
+  const clang::ParmVarDecl& parameter_;
+  int uses_ = 0;
+  int reads_ = 0;
+};
+
 /// The number of elements that an expression comes to, or is at most; nothing if it cannot be told.
 class ElementCount {
  public:
@@ -63,7 +92,7 @@ class ElementCount {
 
   std::optional<Polynomial> of(const clang::Expr* expression, int depth = 0) const {
     expression = expression->IgnoreParenImpCasts();
-    if (depth > 64 || expression->isValueDependent()) return std::nullopt;
+    if (depth > 64 || ++steps_ > most_steps || expression->isValueDependent()) return std::nullopt;
     clang::Expr::EvalResult result;
     if (expression->EvaluateAsInt(result, ast_)) {
       const long long value = result.Val.getInt().getExtValue();
@@ -87,8 +116,9 @@ class ElementCount {
   std::optional<Polynomial> of_name(const clang::ValueDecl& decl, int depth) const {
     if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(&decl)) {
       const std::string name = parameter->getNameAsString();
-      const bool is_extent =
-          parameter->getDeclContext() == &entry_ && std::ranges::find(extents_, name) != extents_.end();
+      const bool is_extent = parameter->getDeclContext() == &entry_ &&
+                             std::ranges::find(extents_, name) != extents_.end() &&
+                             Modifications(entry_, *parameter).none();
       return is_extent ? std::optional(Polynomial{{{name}, 1}}) : std::nullopt;
     }
     const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
@@ -108,9 +138,12 @@ class ElementCount {
     return add(*value, {{{}, *number - 1}});
   }
 
+  static constexpr int most_steps = 10'000;
+
   const clang::ASTContext& ast_;
   const clang::FunctionDecl& entry_;
   const std::vector<std::string>& extents_;
+  mutable int steps_ = 0;
 };
 
 /// The value of a static constant of a configuration.
@@ -183,28 +216,32 @@ class Walk : public clang::DynamicRecursiveASTVisitor {
   void reach(const clang::FunctionDecl& function) {
     const clang::FunctionDecl* definition = function.getDefinition();
     if (definition == nullptr || !definition->hasBody() || !seen_.insert(definition).second) return;
-    waits_ = waits_ || is_device_function(*definition, "raise_fault") || is_device_function(*definition, "atomic_load");
+    // Who uses atomics may wait by them.
+    const bool is_atomic = definition->getDeclName().isIdentifier() && definition->getName().starts_with("atomic_");
+    waits_ = waits_ || is_device_function(*definition, "raise_fault") ||
+             (is_atomic && is_device_function(*definition, definition->getName()));
     pending_.push_back(definition);
   }
 
   void note_flags(const clang::CallExpr& call, const clang::FunctionDecl& callee) {
-    if (flags_at_.isValid() && flags_at_ != call.getExprLoc()) {
+    const long long count = callee.getTemplateSpecializationArgs()->get(0).getAsIntegral().getExtValue();
+    if (flags_at_.isInvalid()) {
+      flags_at_ = call.getExprLoc();
+      flags_ = count;
+    } else if (flags_at_ != call.getExprLoc()) {
       problems_.add(call.getExprLoc(), "flags are asked for at " + problems_.place_text(flags_at_) +
                                            " already; ask once, for all of them");
-      return;
+    } else if (flags_ != count) {
+      problems_.add(call.getExprLoc(), "one place asks for flags in several numbers; ask once, for all of them");
     }
-    flags_at_ = call.getExprLoc();
-    flags_ = callee.getTemplateSpecializationArgs()->get(0).getAsIntegral().getExtValue();
   }
 
   void note_workspace(const clang::CallExpr& call, const clang::FunctionDecl& callee) {
-    if (workspace_at_.isValid()) {
-      if (workspace_at_ != call.getExprLoc())
-        problems_.add(call.getExprLoc(), "a workspace is asked for at " + problems_.place_text(workspace_at_) +
-                                             " already; ask once, for all of it");
+    if (workspace_at_.isValid() && workspace_at_ != call.getExprLoc()) {
+      problems_.add(call.getExprLoc(), "a workspace is asked for at " + problems_.place_text(workspace_at_) +
+                                           " already; ask once, for all of it");
       return;
     }
-    workspace_at_ = call.getExprLoc();
     const auto elements = count_.of(call.getArg(1));
     if (!elements) {
       problems_.add(
@@ -215,7 +252,12 @@ class Walk : public clang::DynamicRecursiveASTVisitor {
     }
     const clang::QualType element = callee.getTemplateSpecializationArgs()->get(0).getAsType();
     const long long bytes = parsed_.ast().getTypeSizeInChars(element).getQuantity();
-    for (const auto& [names, factor] : *elements) workspace_[names] = factor * bytes;
+    std::map<std::vector<std::string>, long long> wanted;
+    for (const auto& [names, factor] : *elements) wanted[names] = factor * bytes;
+    if (workspace_at_.isValid() && wanted != workspace_)
+      problems_.add(call.getExprLoc(), "a workspace is asked for in several sizes; ask once, for all of it");
+    workspace_at_ = call.getExprLoc();
+    workspace_ = std::move(wanted);
   }
 
   /// A Launch of another configuration than the one that was asked for.
@@ -232,6 +274,12 @@ class Walk : public clang::DynamicRecursiveASTVisitor {
                                                  "', which a Launch needs; add static constexpr i32 " + name);
         return;
       }
+      if (*value < 1 || *value > most_blocks) {
+        problems_.add(config->getLocation(), "'" + config->getNameAsString() + "' has " + name + " = " +
+                                                 std::to_string(*value) + "; write from 1 to " +
+                                                 std::to_string(most_blocks));
+        return;
+      }
       launch[name] = *value;
     }
     if (launch_ && *launch_ != launch && (*launch_)["place"] != launch["place"]) {
@@ -241,6 +289,8 @@ class Walk : public clang::DynamicRecursiveASTVisitor {
     }
     launch_ = std::move(launch);
   }
+
+  static constexpr long long most_blocks = 65535;  // that the language knows
 
   const Parsed& parsed_;
   Problems& problems_;

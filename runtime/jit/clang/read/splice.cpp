@@ -21,7 +21,7 @@ class Observer : public clang::PPCallbacks {
  public:
   Observer(clang::SourceManager& sources, Inclusions& inclusions) : sources_(sources), inclusions_(inclusions) {}
 
-  void InclusionDirective(clang::SourceLocation hash, const clang::Token&, clang::StringRef path, bool is_angled,
+  void InclusionDirective(clang::SourceLocation hash, const clang::Token&, clang::StringRef path, bool,
                           clang::CharSourceRange, clang::OptionalFileEntryRef file, clang::StringRef, clang::StringRef,
                           const clang::Module*, bool, clang::SrcMgr::CharacteristicKind) override {
     inclusions_.set_last(nullptr);
@@ -29,7 +29,7 @@ class Observer : public clang::PPCallbacks {
     const auto [where, offset] = sources_.getDecomposedLoc(hash);
     Inclusion& inclusion = inclusions_.add(where, offset);
     if (path.starts_with(virtual_folder)) return;  // what the parse puts behind the user's last line
-    inclusion.of_vocabulary = is_angled && path.starts_with(llvm::StringRef(vocabulary));
+    inclusion.of_vocabulary = path.starts_with(llvm::StringRef(vocabulary));
     inclusion.path = path.str();
     inclusion.name = file->getName().str();
     inclusions_.set_last(&inclusion);
@@ -103,7 +103,7 @@ class Splicer {
       if (!token.is(clang::tok::raw_identifier) || token.isAtStartOfLine()) continue;
       const llvm::StringRef directive = token.getRawIdentifier();
       const std::size_t end = std::min(text.find('\n', begin), text.size());
-      if (directive == "pragma" && text.slice(begin, end).contains("once")) {
+      if (directive == "pragma" && is_once(lexer)) {
         result_.text += text.slice(copied, begin);
         copied = end;
         continue;
@@ -112,6 +112,8 @@ class Splicer {
         refuse_other(directive, token.getLocation());
         continue;
       }
+      if (text.slice(begin, end).contains("/*"))
+        refuse(token.getLocation(), "a comment begins in the line of this #include; put it elsewhere");
       result_.text += text.slice(copied, begin);
       copied = end;
       if (!add_inclusion(file, begin, token.getLocation())) continue;
@@ -121,6 +123,13 @@ class Splicer {
     }
     result_.text += text.substr(copied);
     if (!result_.text.ends_with('\n')) result_.text += '\n';
+  }
+
+  /// Whether `#pragma` goes on so.
+  static bool is_once(clang::Lexer& lexer) {
+    clang::Token token;
+    lexer.LexFromRawLexer(token);
+    return token.is(clang::tok::raw_identifier) && !token.isAtStartOfLine() && token.getRawIdentifier() == "once";
   }
 
   /// Whether it brought text of the user's.
