@@ -50,6 +50,8 @@ std::vector<fs::path> sources_of(std::span<const Plan> plans) {
     for (const KernelPlan& kernel : plan.kernels) {
       if (kernel.source) files.insert(kernel.source->files.begin(), kernel.source->files.end());
     }
+    for (const FunctionPlan& function : plan.function_plans)
+      files.insert(function.source.files.begin(), function.source.files.end());
   }
   return {files.begin(), files.end()};
 }

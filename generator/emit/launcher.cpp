@@ -102,6 +102,7 @@ std::string argument_comments(std::span<const LauncherBuild> builds) {
     text += "  /// `" + argument.name + "`: " + shapes(builds, i);
     text.append(", ").append(describe(argument.access));
     if (argument.root_only) text += " on the root only";
+    if (argument.replicated) text += ", the same on all ranks";
     if (std::ranges::any_of(builds, is_symmetric)) text += "; on the symmetric heap";
     text += ".\n" + parameter_comment(first, argument.name);
   }

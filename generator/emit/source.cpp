@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "generator/emit/functions.hpp"
 #include "generator/emit/inliner.hpp"
 #include "generator/emit/layout.hpp"
 #include "generator/manifest/hash.hpp"
@@ -17,13 +18,6 @@ struct TemplateText {
   std::string includes;
   std::string_view body;
 };
-
-/// What a user's kernel includes of device/.
-std::string includes_of(const KernelSource& source) {
-  std::string text;
-  for (const std::string& header : source.device_includes) text += "#include <" + header + ">\n";
-  return text;
-}
 
 TemplateText split_template(const std::string& path) {
   std::string_view text = required_resource("templates/" + path);
@@ -89,6 +83,19 @@ std::vector<std::string> user_values(const KernelPlan& kernel) {
   return values;
 }
 
+/// A buffer that a function of the user's own reads.
+bool is_of_epilogue(const KernelPlan& kernel, const iris::Argument& argument) {
+  return std::ranges::any_of(kernel.functions, [&](const FunctionPlan& function) {
+    return std::ranges::find(function.arguments, argument.name, &iris::Argument::name) != function.arguments.end();
+  });
+}
+
+/// The template's Output: `{output, n}`, the buffers of its epilogue with it.
+std::string output_value(const KernelPlan& kernel) {
+  const std::string epilogue = epilogue_value(kernel);
+  return "{output, " + value_of("n", kernel.problem.extent("n")) + (epilogue.empty() ? "" : ", " + epilogue) + "}";
+}
+
 /// The entry: what a launch passes, handed on with the static extents.
 std::string entry(const KernelPlan& kernel, Platform platform) {
   std::vector<std::string> parameters = {"Context context"};
@@ -96,7 +103,9 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
   for (const iris::Argument& argument : kernel.arguments) {
     const std::string access = argument.access == iris::Access::read ? "const " : "";
     parameters.push_back(access + std::string(to_string(argument.dtype)) + "* " + argument.name);
-    if (!argument.shape.empty()) values.push_back(argument.name);
+    if (argument.shape.empty() || is_of_epilogue(kernel, argument)) continue;
+    values.push_back(argument.access == iris::Access::read || !kernel.has_output() ? argument.name
+                                                                                   : output_value(kernel));
   }
   if (kernel.main_loop()) values.push_back(map_values(kernel));
   for (const auto& [name, extent] : kernel.problem.extents) {
@@ -141,21 +150,13 @@ std::size_t lines_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-/// A user's file, in a file of that name that has so many lines before. The compilers' messages name the user's file
-/// for what comes from there.
-std::string users_text(const KernelSource& source, const std::string& file, std::size_t lines_before) {
-  std::string text = "namespace source {\n" + source.text + "\n";
-  for (const std::string& macro : source.macros) text += "#undef " + macro + "\n";
-  text += "#line " + std::to_string(lines_before + lines_of(text) + 2) + " \"" + file + "\"\n";
-  return text + "}  // namespace source\n";
-}
-
 /// What stands below the includes, in a file that has so many lines before.
 std::string below_includes(const KernelPlan& kernel, Platform platform, std::size_t lines_before) {
-  std::string text = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n" +
-                     align_trailing_comments(config_struct(kernel)) + "\n";
+  std::string text = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n";
+  text += function_structs(kernel, kernel.stem + ".hip", lines_before + lines_of(text));
+  text += align_trailing_comments(config_struct(kernel)) + "\n";
   if (kernel.source) {
-    text += users_text(*kernel.source, kernel.stem + ".hip", lines_before + lines_of(text));
+    text += users_text(*kernel.source, "source", "", kernel.stem + ".hip", lines_before + lines_of(text));
   } else {
     text += split_template(kernel.template_path).body;
   }
@@ -166,8 +167,9 @@ std::string below_includes(const KernelPlan& kernel, Platform platform, std::siz
 
 Source emit_source(const Plan& plan, const KernelPlan& kernel) {
   const Platform platform = plan.target->platform;
-  const std::string includes =
-      kernel.source ? includes_of(*kernel.source) : split_template(kernel.template_path).includes;
+  std::string includes =
+      kernel.source ? with_includes("", *kernel.source) : split_template(kernel.template_path).includes;
+  for (const FunctionPlan& function : kernel.functions) includes = with_includes(std::move(includes), function.source);
   const std::string top = banner(plan, kernel);
   const auto file = [&](const std::string& head) { return head + below_includes(kernel, platform, lines_of(head)); };
   Source source{
@@ -210,9 +212,10 @@ ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference) 
     values.push_back(parameter.is_buffer ? "buffers[" + position(plan.arguments) + "]"
                                          : "extents[" + position(plan.problem.extents) + "]");
   }
-  std::string text = inline_includes(includes_of(reference), Platform::host, {}) + "namespace irisgen_reference {\n\n" +
-                     "using namespace iris::device;\n\n" + align_trailing_comments(config_struct(kernel)) + "\n";
-  text += users_text(reference, name + ".cpp", lines_of(text));
+  std::string text = inline_includes(with_includes("", reference), Platform::host, {}) +
+                     "namespace irisgen_reference {\n\n" + "using namespace iris::device;\n\n" +
+                     align_trailing_comments(config_struct(kernel)) + "\n";
+  text += users_text(reference, "source", "", name + ".cpp", lines_of(text));
   text += "\nextern \"C\" void " + name +
           "(const i64* extents, f64* const* const* buffers) {\n  source::" + reference.entry +
           (reference.takes_config ? "<Config>" : "") + "(" + join(values) +

@@ -9,6 +9,7 @@
 
 #include "generator/language/defaults.hpp"
 #include "generator/language/document.hpp"
+#include "generator/language/function_rules.hpp"
 #include "generator/language/source_text.hpp"
 #include "generator/language/spec_rules.hpp"
 #include "generator/language/spec_schema.hpp"
@@ -78,6 +79,7 @@ Spec parse_spec(std::string file, std::string text, const Overrides& overrides, 
     const std::string folder = slash == std::string::npos ? "." : spec.file.substr(0, slash + 1);
     for (KernelSpec& kernel : spec.kernels) {
       if (kernel.user) kernel.user->folder = folder;
+      kernel.functions.folder = folder;
     }
   }
   return spec;
@@ -135,6 +137,7 @@ std::string canonical_json(const KernelSpec& kernel, int world) {
   for (const auto& [name, extent] : problem.extents) json["shape"][name] = to_json(extent);
   for (const auto& [key, setting] : kernel.config) json["config"][key] = setting.value;
   if (kernel.user) add_user_kernel(*kernel.user, json);
+  add_user_functions(kernel.functions, json);
   return json.dump();
 }
 
@@ -158,6 +161,8 @@ Spec check(const KernelSpec& kernel) {
   const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
   Spec checked = parse_spec("kernel '" + kernel.name + "'", spec.dump());
   for (KernelSpec& each : checked.kernels) {
+    each.functions.folder = kernel.functions.folder;
+    each.functions.reader = kernel.functions.reader;
     if (!each.user || !kernel.user) continue;
     each.user->folder = kernel.user->folder;
     each.user->reader = kernel.user->reader;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "generator/language/function_rules.hpp"
 #include "generator/language/names.hpp"
 #include "generator/language/unicode.hpp"
 #include "generator/language/user_rules.hpp"
@@ -46,8 +47,8 @@ class KernelReader {
     common.where.variant = place_of("variant");
     check_name(common.written_name);
     read_world(common);
-    refuse_unused("epilogue", "apply the function in a kernel of your own");
     common.user = read_user_kernel(kernel_, report_);
+    common.functions = read_user_functions(kernel_, report_);
     if (common.user) {
       common.problem.pattern = user_pattern;
       common.variant = "source";
@@ -138,6 +139,11 @@ class KernelReader {
     Problem& problem = kernel.problem;
     if (keys_->takes_op && !kernel.user) problem.op = Op::sum;
     if (const auto* op = text_of(kernel_.find("op"))) problem.op = iris::op_from(*op);
+    if (kernel.functions.operation) {
+      problem.op = Op::function;
+      if (kernel.user)
+        report_.error(place_of("op"), "a kernel of your own calls its operations itself; remove 'op' or write a word");
+    }
     if (!keys_->shards.empty()) problem.shard = keys_->shards.front();
     if (const auto* shard = text_of(kernel_.find("shard"))) problem.shard = *shard;
     if (keys_->takes_layout) problem.layout_b = iris::Layout::kn;
@@ -276,12 +282,6 @@ class KernelReader {
                                             std::string(to_string(kernel.problem.dtype)) +
                                             " is more than 16 bytes; write " + std::to_string(access_bytes / bytes) +
                                             " at most");
-  }
-
-  void refuse_unused(std::string_view key, std::string_view instead) {
-    const Member* found = member(key);
-    if (!found || found->value.invalid()) return;
-    report_.error(found->where, "'" + found->key + "' does nothing yet; remove it and " + std::string(instead));
   }
 
   const Value& kernel_;

@@ -18,7 +18,7 @@ constexpr std::array dtypes = {
 };
 static_assert(dtypes.size() == all_dtypes.size());
 
-constexpr std::array<std::string_view, all_ops.size()> ops = {"sum", "max", "min", "prod"};
+constexpr std::array<std::string_view, all_ops.size() + 1> ops = {"sum", "max", "min", "prod", "function"};
 constexpr std::array<std::string_view, all_layouts.size()> layouts = {"kn", "nk"};
 
 template <typename Enumeration, typename Names>

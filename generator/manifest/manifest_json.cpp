@@ -55,7 +55,8 @@ Json json_of(const Argument& argument) {
           {"shape", json_of(argument.shape)},
           {"symmetric", argument.symmetric},
           {"alignment", argument.alignment},
-          {"root_only", argument.root_only}};
+          {"root_only", argument.root_only},
+          {"replicated", argument.replicated}};
 }
 
 Json json_of(const Intermediate& buffer) {

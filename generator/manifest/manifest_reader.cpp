@@ -115,7 +115,7 @@ class Reader {
 
   Argument parse_argument(const Json& json) const {
     const Members members(json, "an argument",
-                          {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only"});
+                          {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only", "replicated"});
     const auto access = std::ranges::find(access_names, members.text("access"));
     if (access == access_names.end()) members.complain("access", "read, write or update");
     return {.name = members.identifier("name"),
@@ -124,7 +124,8 @@ class Reader {
             .shape = parse_shape(members, "shape"),
             .symmetric = members.boolean("symmetric"),
             .alignment = members.number("alignment", 1, 4096),
-            .root_only = members.boolean("root_only")};
+            .root_only = members.boolean("root_only"),
+            .replicated = members.boolean("replicated")};
   }
 
   Intermediate parse_buffer(const Json& json) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/plan/functions.hpp"
+
 namespace irisgen {
 namespace {
 
@@ -31,7 +33,7 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
 }  // namespace
 
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
-                   const Variant& variant) {
+                   std::span<const FunctionPlan> functions, const Variant& variant) {
   Candidate candidate{.variant = &variant};
   candidate.refusal = check_keys(spec, config, {variant.keys.begin(), variant.keys.end()},
                                  problem.pattern + " (" + std::string(variant.name) + ")");
@@ -48,7 +50,9 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
     return candidate;
   }
   try {
-    candidate.draft = variant.plan({spec, problem, target, config, variant.name});
+    const Request request{spec, problem, target, config, variant.name};
+    candidate.draft = variant.plan(request);
+    attach_functions(request, functions, candidate.draft);
   } catch (const SpecError& error) {
     candidate.refusal = error;
   }
@@ -56,10 +60,10 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
 }
 
 std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& problem, const Target& target,
-                                    const Settings& config) {
+                                    const Settings& config, std::span<const FunctionPlan> functions) {
   std::vector<Candidate> candidates;
   for (const Variant& variant : pattern_of(problem).variants) {
-    candidates.push_back(consider(spec, problem, target, config, variant));
+    candidates.push_back(consider(spec, problem, target, config, functions, variant));
   }
   return candidates;
 }

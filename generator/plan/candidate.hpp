@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,12 +18,12 @@ struct Candidate {
   bool lacks_key = false;                 ///< it does not understand a key of the config
 };
 
-/// A variant with this config.
+/// A variant with this config, whose kernels call `functions`, those of the user's own.
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
-                   const Variant& variant);
+                   std::span<const FunctionPlan> functions, const Variant& variant);
 /// Every variant of the pattern, in its order.
 std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& problem, const Target& target,
-                                    const Settings& config);
+                                    const Settings& config, std::span<const FunctionPlan> functions);
 
 /// Predicted microseconds of a launch of a static problem.
 double time_of(const Candidate& candidate, const Problem& problem, const Target& target);

@@ -39,8 +39,8 @@ class Tuned {
  public:
   /// `untuned`: every variant with the description's own config.
   Tuned(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
-        const std::vector<Candidate>& untuned)
-      : spec_(spec), problem_(problem), target_(target), options_(options), untuned_(untuned) {}
+        std::span<const FunctionPlan> functions, const std::vector<Candidate>& untuned)
+      : spec_(spec), problem_(problem), target_(target), options_(options), functions_(functions), untuned_(untuned) {}
 
   struct Choice {
     const Candidate* candidate = nullptr;  ///< null where no table has measured such a size, or it cannot be planned
@@ -85,7 +85,7 @@ class Tuned {
     try {
       if (variant == variants.end()) spec.variant = entry.variant;
       check(spec);  // a table comes from elsewhere: it may say no more than a description could
-      return consider(spec_, problem_, target_, spec.config, *variant);
+      return consider(spec_, problem_, target_, spec.config, functions_, *variant);
     } catch (const SpecError& error) {
       return {.refusal = error};
     }
@@ -95,6 +95,7 @@ class Tuned {
   const Problem& problem_;
   const Target& target_;
   const PlanOptions& options_;
+  std::span<const FunctionPlan> functions_;
   const std::vector<Candidate>& untuned_;
   std::map<std::string, Candidate> planned_;
 };
@@ -204,9 +205,10 @@ void Chosen::take(const Candidate& candidate, std::string why) {
   reason = std::move(why);
 }
 
-Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options) {
+Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
+              std::span<const FunctionPlan> functions) {
   Chosen chosen;
-  const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config);
+  const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config, functions);
   chosen.alternatives = compare(candidates, problem, target);
   add_measured(spec, problem, target, options, chosen);
   if (spec.variant != "auto") {
@@ -215,7 +217,7 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
     if (wanted->refusal) throw SpecError(*wanted->refusal);
     chosen.take(*wanted, spec.user ? spec.user->entry + " of " + spec.user->source : "set in the description");
   } else {
-    Tuned tuned(spec, problem, target, options, candidates);
+    Tuned tuned(spec, problem, target, options, functions, candidates);
     choose_automatically(spec, candidates, problem, target, tuned, chosen);
   }
   chosen.prediction = prediction_of(chosen, candidates, problem, target);
@@ -223,7 +225,8 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
 }
 
 std::pair<const Variant*, Draft> choose_part(const Request& request) {
-  const std::vector<Candidate> candidates = consider_all(request.spec, request.problem, request.target, request.config);
+  const std::vector<Candidate> candidates =
+      consider_all(request.spec, request.problem, request.target, request.config, {});
   const Candidate* best = fastest(candidates, at_nominal_size(request.problem), request.target);
   if (!best) refuse_all(request.spec, request.problem.pattern, request.config, candidates);
   return {best->variant, best->draft};

@@ -24,7 +24,8 @@ struct Chosen {
 /// The one function that chooses, for all patterns: the variant that the description names; else the tuning table's;
 /// else, of those that can do the problem with the config that the user set, the one of the least predicted time. Where
 /// sizes are known only at launch and differ in what is best, several. Throws SpecError if none can.
-Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options);
+Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
+              std::span<const FunctionPlan> functions);
 
 /// The same for a problem within another one: one variant, in the order of prediction alone.
 std::pair<const Variant*, Draft> choose_part(const Request& request);

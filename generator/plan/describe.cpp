@@ -25,6 +25,16 @@ std::string describe_user(const KernelPlan& kernel) {
          world_and_extents(problem);
 }
 
+/// `, epilogue gelu of gelu.hip`
+std::string describe(const std::vector<FunctionPlan>& functions) {
+  std::string text;
+  for (const FunctionPlan& function : functions) {
+    text.append(", ").append(to_string(function.role)).append(" ");
+    text += function.source.entry + " of " + function.source.file;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const Problem& problem, std::string_view variant) {
@@ -52,12 +62,14 @@ std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
 
 std::string describe(const Plan& plan) {
   const bool is_user = plan.problem.pattern == user_pattern;
-  const std::string what = is_user ? describe_user(plan.kernels.front()) : describe(plan.problem, plan.variant);
+  const std::string what = is_user ? describe_user(plan.kernels.front())
+                                   : describe(plan.problem, plan.variant) + describe(plan.function_plans);
   return what + ", for " + std::string(plan.target->name);
 }
 
 std::string describe(const Plan& plan, const KernelPlan& kernel) {
-  const std::string what = kernel.source ? describe_user(kernel) : describe(kernel.problem, kernel.variant);
+  const std::string what =
+      kernel.source ? describe_user(kernel) : describe(kernel.problem, kernel.variant) + describe(kernel.functions);
   return what + ", for " + std::string(plan.target->name);
 }
 

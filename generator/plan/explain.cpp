@@ -98,6 +98,7 @@ std::vector<Row> argument_rows(const Plan& plan) {
     std::string notes = argument.symmetric ? "on the symmetric heap, " : "any memory, ";
     notes += std::to_string(argument.alignment) + "-byte aligned";
     if (argument.root_only) notes += ", read on the root only";
+    if (argument.replicated) notes += ", the same on all ranks";
     rows.push_back({argument.name, describe_shape(plan.problem, argument.shape), std::string(to_string(argument.dtype)),
                     std::string(describe(argument.access)), notes});
   }
@@ -224,7 +225,8 @@ nlohmann::ordered_json json_of(const Plan& plan, const iris::Argument& argument)
           {"shape", describe_shape(plan.problem, argument.shape)},
           {"symmetric", argument.symmetric},
           {"alignment", argument.alignment},
-          {"root_only", argument.root_only}};
+          {"root_only", argument.root_only},
+          {"replicated", argument.replicated}};
 }
 
 /// The rows of one plan in a side-by-side table, as (name, value).

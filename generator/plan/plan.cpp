@@ -5,6 +5,7 @@
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/choose.hpp"
 #include "generator/plan/describe.hpp"
+#include "generator/plan/functions.hpp"
 
 namespace irisgen {
 namespace {
@@ -23,10 +24,12 @@ Problem problem_of(const KernelSpec& kernel, int world) {
   return problem;
 }
 
-/// What the description says by naming a file.
+/// What the description says by naming files.
 std::string source_text(const Plan& plan) {
   const auto& source = plan.kernels.front().source;
-  return source ? source->text : "";
+  std::string text = source ? source->text : "";
+  for (const FunctionPlan& function : plan.function_plans) text += function.source.text;
+  return text;
 }
 
 /// What each kernel is called, in profiles and in the output folder.
@@ -59,6 +62,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   plan.problem = problem_of(kernel, world);
   plan.target = &target;
   plan.user = kernel.user;
+  plan.functions = kernel.functions;
   Report report("kernel '" + kernel.name + "' for " + std::string(target.name), "");
   check_world(kernel, world, target, report);
   const Pattern& pattern = pattern_of(plan.problem);
@@ -68,7 +72,8 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   const MachineRates* machine = find_rates(options, target, world);
   Target calibrated = target;
   if (machine) calibrated.rates = machine->rates;
-  Chosen chosen = choose(kernel, plan.problem, calibrated, options);
+  plan.function_plans = read_functions(kernel, plan.problem);
+  Chosen chosen = choose(kernel, plan.problem, calibrated, options, plan.function_plans);
   plan.variant = std::move(chosen.variant);
   plan.deterministic = chosen.deterministic;
   plan.alternatives = std::move(chosen.alternatives);

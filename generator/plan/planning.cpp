@@ -24,6 +24,8 @@ std::string_view operation_name(Op op) {
       return "Min";
     case Op::prod:
       return "Prod";
+    case Op::function:
+      return "OperationFunction";
   }
   return "";
 }
@@ -365,6 +367,7 @@ std::string Constant::text() const {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* dtype = std::get_if<Dtype>(&value)) return std::string(to_string(*dtype));
   if (const auto* op = std::get_if<Op>(&value)) return std::string(operation_name(*op));
+  if (const auto* role = std::get_if<FunctionRole>(&value)) return std::string(struct_name(*role));
   if (const auto* loop = std::get_if<MainLoop>(&value)) return std::string(main_loop_name(*loop));
   return std::get<iris::Layout>(value) == iris::Layout::nk ? "ColumnMajor" : "RowMajor";
 }

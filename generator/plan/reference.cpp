@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 namespace irisgen {
 namespace {
@@ -50,8 +51,10 @@ double apply(Op op, double a, double b) {
       return a > b || std::isnan(a) ? a : b;
     case Op::min:
       return a < b || std::isnan(a) ? a : b;
+    case Op::function:
+      break;
   }
-  return a;
+  throw std::logic_error("nothing is known of an operation of the user's own");
 }
 
 bool is_exact(const Problem& problem) {

@@ -18,6 +18,7 @@
 namespace iris {
 namespace {
 
+using irisgen::FunctionQuestion;
 using irisgen::KernelSource;
 using irisgen::SourceDiagnostic;
 using irisgen::SourceError;
@@ -37,28 +38,42 @@ std::optional<std::string> read_file(const std::string& path) {
   return text;
 }
 
-/// What kernels and references have.
-KernelSource function_source(const SourceQuestion& question, const json& answer) {
+/// What all of them have.
+KernelSource source_of(const std::string& file, const std::string& entry, const std::vector<std::string>& includes,
+                       const json& answer) {
   KernelSource source;
-  source.entry = question.entry;
-  source.file = question.source;
+  source.entry = entry;
+  source.file = file;
   answer.at("takes_config").get_to(source.takes_config);
   answer.at("constants").get_to(source.constants);
+  source.device_includes = includes;
+  for (const json& include : answer.at("device_includes")) {
+    if (std::ranges::find(includes, include.get<std::string>()) == includes.end())
+      source.device_includes.push_back(include);
+  }
   answer.at("macros").get_to(source.macros);
   answer.at("text").get_to(source.text);
   answer.at("files").get_to(source.files);
   return source;
 }
 
-KernelSource reference_source(const SourceQuestion& question, const json& answer) {
-  KernelSource source = function_source(question, answer);
+KernelSource reference_source(KernelSource source, const json& answer) {
   for (const json& parameter : answer.at("parameters"))
     source.parameters.push_back({.name = parameter.at("name"), .is_buffer = parameter.at("is_buffer")});
   return source;
 }
 
-KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
-  KernelSource source = function_source(question, answer);
+KernelSource values_source(KernelSource source, const json& answer) {
+  answer.at("comment").get_to(source.comment);
+  answer.at("place").get_to(source.place);
+  for (const json& parameter : answer.at("parameters")) {
+    source.parameters.push_back(
+        {.name = parameter.at("name"), .comment = parameter.at("comment"), .place = parameter.at("place")});
+  }
+  return source;
+}
+
+KernelSource kernel_source(KernelSource source, const json& answer) {
   answer.at("waits").get_to(source.waits);
   answer.at("flags").get_to(source.flags);
   answer.at("comment").get_to(source.comment);
@@ -84,53 +99,43 @@ KernelSource kernel_source(const SourceQuestion& question, const json& answer) {
   return source;
 }
 
-enum class Kind { kernel, reference };
-
 /// Of the vocabulary, what the emitted entry needs whatever the source includes.
-std::vector<std::string> includes_for(const SourceQuestion& question, Kind kind) {
+std::vector<std::string> includes_for(const SourceQuestion& question, bool is_kernel) {
   std::vector<std::string> includes = {"iris/device/numeric.hpp"};
-  if (kind == Kind::kernel) includes.insert(includes.begin(), "iris/device/context.hpp");
+  if (is_kernel) includes.insert(includes.begin(), "iris/device/context.hpp");
   if (question.config.find("using Operation") != std::string::npos) includes.emplace_back("iris/device/reduce.hpp");
   return includes;
 }
 
-/// All that the answer depends on, but for the content of files.
-json question_for_clang(const SourceQuestion& question, Kind kind, const std::string& path) {
+/// A question for Clang, all that its answer depends on but for the content of files.
+json question_of(const SourceQuestion& question, bool is_kernel) {
   json buffers = json::array();
   for (const SourceQuestion::Buffer& buffer : question.buffers)
     buffers.push_back({{"name", buffer.name}, {"is_const", buffer.is_const}});
-  return {{"task", kind == Kind::kernel ? "read_kernel" : "read_reference"},
-          {"name", path},
-          {"folder", path.substr(0, path.size() - question.source.size())},
+  return {{"task", is_kernel ? "read_kernel" : "read_reference"},
           {"entry", question.entry},
           {"config", question.config},
-          {"includes", includes_for(question, kind)},
+          {"includes", includes_for(question, is_kernel)},
           {"extents", question.extents},
           {"buffers", buffers}};
 }
 
-KernelSource source_from(const SourceQuestion& question, Kind kind, const json& answer) {
-  std::vector<SourceDiagnostic> problems = source_diagnostics(answer.at("problems"));
-  if (!problems.empty()) {
-    const irisgen::SourceRange& first = problems.front().where;
-    throw SourceError("'" + question.entry + "' of " + question.source + " cannot be read; see " + first.file + ":" +
-                          std::to_string(first.line),
-                      std::move(problems));
-  }
-  KernelSource source = kind == Kind::kernel ? kernel_source(question, answer) : reference_source(question, answer);
-  source.device_includes = includes_for(question, kind);
-  const std::vector<std::string> includes = source.device_includes;
-  for (const json& include : answer.at("device_includes")) {
-    if (std::ranges::find(includes, include.get<std::string>()) == includes.end())
-      source.device_includes.push_back(include);
-  }
-  return source;
-}
-
 class ClangReader final : public irisgen::SourceReader {
  public:
-  KernelSource read_kernel(const SourceQuestion& question) const override { return read(question, Kind::kernel); }
-  KernelSource read_reference(const SourceQuestion& question) const override { return read(question, Kind::reference); }
+  KernelSource read_kernel(const SourceQuestion& question) const override {
+    return read(question.folder, question.source, question_of(question, true), kernel_source);
+  }
+  KernelSource read_reference(const SourceQuestion& question) const override {
+    return read(question.folder, question.source, question_of(question, false), reference_source);
+  }
+  KernelSource read_function(const FunctionQuestion& question) const override {
+    return read(question.folder, question.source,
+                {{"task", "read_function"},
+                 {"entry", question.function},
+                 {"type", question.type},
+                 {"includes", {"iris/device/numeric.hpp"}}},
+                values_source);
+  }
 
  private:
   struct Known {
@@ -138,9 +143,12 @@ class ClangReader final : public irisgen::SourceReader {
     std::string hash;
   };
 
-  KernelSource read(const SourceQuestion& question, Kind kind) const {
-    const std::string path = irisgen::path_from(question.folder, question.source);
-    json asked = question_for_clang(question, kind, path);
+  /// `complete` adds what sources of that kind have beside the others'.
+  KernelSource read(const std::string& folder, const std::string& file, json asked,
+                    KernelSource (*complete)(KernelSource, const json&)) const {
+    const std::string path = irisgen::path_from(folder, file);
+    asked["name"] = path;
+    asked["folder"] = path.substr(0, path.size() - file.size());
     const std::string key = asked.dump();
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key);
@@ -148,10 +156,22 @@ class ClangReader final : public irisgen::SourceReader {
       return known->second.source;
     const std::optional<std::string> text = read_file(path);
     if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
+    const auto entry = asked.at("entry").get<std::string>();
+    const auto includes = asked.at("includes").get<std::vector<std::string>>();
     asked["source"] = *text;
-    KernelSource source = source_from(question, kind, ask(std::move(asked)));
+    const json answer = ask(std::move(asked));
+    refuse_if_wrong(file, entry, answer);
+    KernelSource source = complete(source_of(file, entry, includes, answer), answer);
     const std::string hash = hash_of(source.files);
     return known_.insert_or_assign(key, Known{std::move(source), hash}).first->second.source;
+  }
+
+  static void refuse_if_wrong(const std::string& file, const std::string& entry, const json& answer) {
+    std::vector<SourceDiagnostic> problems = source_diagnostics(answer.at("problems"));
+    if (problems.empty()) return;
+    const irisgen::SourceRange& first = problems.front().where;
+    const std::string place = first.file + ":" + std::to_string(first.line);
+    throw SourceError("'" + entry + "' of " + file + " cannot be read; see " + place, std::move(problems));
   }
 
   static std::string hash_of(const std::vector<std::string>& files) {
@@ -186,6 +206,7 @@ SourceLocator source_locator() {
 void attach_source_reader(irisgen::Spec& spec) {
   for (irisgen::KernelSpec& kernel : spec.kernels) {
     if (kernel.user && !kernel.user->reader) kernel.user->reader = source_reader();
+    if (!kernel.functions.none() && !kernel.functions.reader) kernel.functions.reader = source_reader();
   }
 }
 

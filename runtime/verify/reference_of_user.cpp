@@ -15,6 +15,7 @@
 #include "irisgen/source_reader.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/system/memory_library.hpp"
+#include "runtime/verify/reference_of_functions.hpp"
 
 namespace iris {
 namespace {
@@ -182,6 +183,7 @@ std::shared_ptr<const Reference> compile(const Plan& plan, const UserReference& 
 }  // namespace
 
 std::shared_ptr<const Reference> reference_of(const Plan& plan) {
+  if (!plan.functions.none()) return reference_of_functions(plan);
   if (!plan.user) return reference_of_pattern(plan.problem);
   const UserReference& said = plan.user->reference;
   if (said.none()) return nullptr;

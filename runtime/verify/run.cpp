@@ -133,6 +133,8 @@ void Run::check_inputs() const {
                                std::to_string(buffers[rank].size()) + " bytes, but " + manifest_.name + " takes " +
                                std::to_string(wanted));
     }
+    if (argument->replicated && std::ranges::adjacent_find(buffers, std::ranges::not_equal_to()) != buffers.end())
+      throw std::runtime_error("'" + name + "' must be the same on all ranks; give each the same file");
   }
 }
 
@@ -210,8 +212,10 @@ irisgen::Values Run::input_of(int rank, std::size_t argument, int launch) const 
     return to_values(given->second[static_cast<std::size_t>(rank)], wanted.dtype);
   }
   const std::int64_t count = bytes_of(wanted, extents_) / bytes_of(wanted.dtype);
-  return random_values({.seed = options_.seed, .rank = rank, .argument = static_cast<int>(argument), .launch = launch},
-                       static_cast<std::size_t>(count), wanted.dtype, manifest_.problem.op.value_or(Op::sum));
+  const int of_rank = wanted.replicated ? 0 : rank;
+  return random_values(
+      {.seed = options_.seed, .rank = of_rank, .argument = static_cast<int>(argument), .launch = launch},
+      static_cast<std::size_t>(count), wanted.dtype, manifest_.problem.op.value_or(Op::sum));
 }
 
 /// One rank's part of a batch of launches.

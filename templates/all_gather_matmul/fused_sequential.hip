@@ -23,7 +23,7 @@ struct Tiles : TileSequence {
   Operand<Config> own;
   Gathered<Config> gathered;
   Operand<Config> b;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -53,15 +53,16 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  __device__ TilePlace<Config> place(const Tile& tile) const {
+    return {dense(output.data + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin, output};
   }
 };
 
 // The blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
 // left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);

@@ -37,7 +37,7 @@ struct Tiles : TileSequence {
   Operand<Config> own;
   Gathered<Config> gathered;
   Operand<Config> b;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -66,14 +66,15 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  __device__ TilePlace<Config> place(const Tile& tile) const {
+    return {dense(output.data + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin, output};
   }
 };
 
 // The first blocks push rows, the others multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   const Operand<Config> own = operand_a<Config>(maps.a, a, shape.rows, k);

@@ -4,8 +4,8 @@
 #include "../sample_config.hpp"
 
 // Every rank pushes its input into its slot on every other rank, then reduces what has arrived.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   using Element = Config::Element;
   const Range all = {0, m * n};
   const ThreadGroup threads = grid_threads<Config>();
@@ -27,6 +27,6 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) arrived[rank] = rank == context.rank ? input : slots + rank * slot;
   for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
-    store(output, index, load_and_reduce<Config, Config::Operation>(arrived, index));
+    store(output.data, index, output.finish(index, load_and_reduce<Config, Config::Operation>(arrived, index)));
   });
 }

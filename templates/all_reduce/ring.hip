@@ -10,8 +10,8 @@
 // A result exists only once every rank has contributed to it: then each rank has started this launch, its input has
 // been read, and its output may be overwritten. For the same reason a launch ends on no rank before every rank has left
 // the launch before, so nobody still reads the ping-pong buffer that the next launch fills.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   using Accumulate = Config::Accumulate;
   const Range shard = shard_of(m * n, Config::blocks, block_index(), Config::vector);
   const i64 longest_shard = shard_of(m * n, Config::blocks, 0, Config::vector).end;
@@ -28,20 +28,20 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
   const Accumulate* const partials = launch.workspace<Accumulate>();
   Accumulate* const next_partials = on_rank(context, launch.workspace<Accumulate>(), next);
-  Config::Result* const next_output = on_rank(context, output, next);
+  Config::Result* const next_output = on_rank(context, output.data, next);
 
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
     const u32 step = static_cast<u32>(chunk);
     if (!first && !block_wait_acquire(launch, partial_flag, step, previous, Wait::step)) return;
     const Range elements = chunk_of(shard, chunk, Config::chunk);
     for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
-      auto sums = convert_packs<Accumulate>(load(input, index));
+      auto sums = contributions<Config>(load(input, index));
       if (!first) sums = combine<Config::Operation>(load(partials, index), sums);
       if (!last) {
         store(next_partials, index, sums);
       } else {
-        const auto result = convert_packs<Config::Result>(sums);
-        store(output, index, result);
+        const auto result = output.finish(index, sums);
+        store(output.data, index, result);
         store(next_output, index, result);
       }
     });
@@ -54,7 +54,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     if (next == Config::world - 1) continue;  // it made the results
     const Range elements = chunk_of(shard, chunk, Config::chunk);
     for_each_pack<Config::vector, Config::unroll>(
-        threads, elements, [&](const auto& index) { store(next_output, index, load(output, index)); });
+        threads, elements, [&](const auto& index) { store(next_output, index, load(output.data, index)); });
     block_signal_release(launch, result_flag, step, next);
   }
 }

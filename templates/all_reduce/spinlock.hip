@@ -7,8 +7,8 @@
 // The sums of every rank begin as its own input, and each rank reduces its input into those of all others, tile by
 // tile: it takes the tile's lock, reads, reduces and writes. Ranks come to a tile in any order: sums may differ in the
 // last bits from launch to launch, and from rank to rank. Tile b is that of block b on all ranks.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   using Accumulate = Config::Accumulate;
   const Range tile = shard_of(m * n, Config::blocks, block_index(), Config::vector);
   const i64 lock_of_tile = own_flag<Config>(flags_of_lock * i64{block_index()});
@@ -17,7 +17,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
   Accumulate* const sums = launch.workspace<Accumulate>();
   for_each_pack<Config::vector, Config::unroll>(
-      threads, tile, [&](const auto& index) { store(sums, index, convert_packs<Accumulate>(load(input, index))); });
+      threads, tile, [&](const auto& index) { store(sums, index, contributions<Config>(load(input, index))); });
   if (thread_index() == 0) open_lock(launch, lock_of_tile);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
@@ -27,14 +27,13 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     BlockLock<Config> lock(launch, lock_of_tile, peer);
     if (!lock.acquire()) return;
     for_each_pack<Config::vector, Config::unroll>(threads, tile, [&](const auto& index) {
-      const auto mine = convert_packs<Accumulate>(load(input, index));
+      const auto mine = contributions<Config>(load(input, index));
       store(theirs, index, combine<Config::Operation>(load(theirs, index), mine));
     });
     lock.release();
   }
 
   if (!same_block_barrier(launch, Wait::arrival)) return;
-  for_each_pack<Config::vector, Config::unroll>(threads, tile, [&](const auto& index) {
-    store(output, index, convert_packs<Config::Result>(load(sums, index)));
-  });
+  for_each_pack<Config::vector, Config::unroll>(
+      threads, tile, [&](const auto& index) { store(output.data, index, output.finish(index, load(sums, index))); });
 }

@@ -81,22 +81,22 @@ __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, cons
 
 template <i32 width>
 __device__ __forceinline__ void sum_tile(const Context& context, const Shape& shape, i64 tile,
-                                         const Config::Result* slots, Config::Result* output) {
+                                         const Config::Result* slots, const Output<Config>& output) {
   const Range shard = shape.rows(context.rank);
-  Config::Result* const result = output + shard.begin * shape.n;
   const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {
     sources[rank] = slots + rank * shape.slot() + tile * image_elements<Config>;
   }
-  const auto rows = dense(result, shard.end - shard.begin, shape.n);
+  const auto rows = dense(output.data + shard.begin * shape.n, shard.end - shard.begin, shape.n);
   const TileOrigin origin = shape.origin(tile);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), rows, origin, [&](const auto& packs) {
     const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
-    const auto index = packs.index(shape.n, origin);
+    const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
+    const auto results = output.finish(index, sums);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, result, peer_at<Config::world>(context, offset)), index, sums);
+      store(on_rank(context, output.data, peer_at<Config::world>(context, offset)), index, results);
     }
   });
 }
@@ -105,7 +105,7 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
 // barrier tells that all tiles of all ranks have arrived here, and that nobody is still in the launch before, whose
 // ping-pong buffer the next one refills.
 __device__ __forceinline__ void sum_tiles(Launch<Config>& launch, const Shape& shape, const Config::Result* slots,
-                                          Config::Result* output) {
+                                          const Output<Config>& output) {
   constexpr i32 width = 16 / sizeof(Config::Result);
   for (i64 tile = block_index() - compute_blocks; tile < shape.tiles(); tile += Config::comm_blocks) {
     if (!shape.has(tile, launch.context.rank)) continue;
@@ -121,7 +121,8 @@ __device__ __forceinline__ void sum_tiles(Launch<Config>& launch, const Shape& s
 
 // The last blocks sum what arrives, the others multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
   Config::Result* const slots = launch.workspace<Config::Result>();

@@ -32,7 +32,7 @@ struct Tiles : TileSequence {
   Operand<Config> a;
   Operand<Config> b;
   Config::Result* slots;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -89,17 +89,20 @@ struct Tiles : TileSequence {
       sources[rank] = slots + rank * shape.slot() + tile.index * image_elements<Config>;
     }
     const TileOrigin origin = shape.origin(tile.index);
-    for_each_pack_of_tile<Config, width>(group, dense(output, shape.rows, shape.n), origin, [&](const auto& packs) {
-      const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
-      store(output, packs.index(shape.n, origin), sums);
-    });
+    for_each_pack_of_tile<Config, width>(
+        group, dense(output.data, shape.rows, shape.n), origin, [&](const auto& packs) {
+          const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+          const auto index = packs.index(shape.n, origin);
+          store(output.data, index, output.finish(index, sums));
+        });
   }
 };
 
 // The closing barrier makes sure that every rank has started this launch, and thus left the one before, before the next
 // one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);

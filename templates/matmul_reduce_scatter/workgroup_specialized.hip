@@ -73,22 +73,23 @@ __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, cons
 
 template <i32 width>
 __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Config::Result* slots,
-                                         Config::Result* output) {
+                                         const Output<Config>& output) {
   const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {
     sources[rank] = slots + rank * shape.slot() + tile * image_elements<Config>;
   }
   const TileOrigin origin = shape.origin(tile);
-  const auto result = dense(output, shape.rows, shape.n);
+  const auto result = dense(output.data, shape.rows, shape.n);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), result, origin, [&](const auto& packs) {
     const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
-    store(output, packs.index(shape.n, origin), sums);
+    const auto index = packs.index(shape.n, origin);
+    store(output.data, index, output.finish(index, sums));
   });
 }
 
 __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape, const Config::Result* slots,
-                                          Config::Result* output) {
+                                          const Output<Config>& output) {
   constexpr i32 width = 16 / sizeof(Config::Result);
   for (i64 tile = block_index() - compute_blocks; tile < shape.tiles(); tile += Config::comm_blocks) {
     if (!wait_for_tile(launch, shape, tile)) return;
@@ -103,7 +104,8 @@ __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Sh
 // The last blocks sum what arrives, the others multiply. Their closing barrier makes sure that every rank has started
 // this launch, and thus left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Config::Result* const slots = launch.workspace<Config::Result>();

@@ -57,23 +57,26 @@ TEST(LoadAndReduce, GoesInTheOrderOfRanks) {
   EXPECT_EQ(sums.packs[0][3], 333.0f);
 }
 
-TEST(LoadAndReduce, RoundsOnceAtTheEnd) {
-  // 2048 + 1 rounds to 2048 in f16; in f32 the two ones survive until the end.
-  const f16 values[3] = {convert<f16>(2048.0f), convert<f16>(1.0f), convert<f16>(1.0f)};
+TEST(LoadAndReduce, StaysInTheAccumulator) {
+  // 2048 + 1 rounds to 2048 in f16; in f32 the two ones survive.
+  const f16 values[3] = {convert<f16>(2048.0f), convert<f16>(1.0f), convert<f16>(0.5f)};
   const f16* const sources[3] = {&values[0], &values[1], &values[2]};
   const auto sums = load_and_reduce<HalvesInF32, Sum>(sources, PackIndex<1, 1>{0, 0});
-  EXPECT_EQ(convert<f32>(sums.packs[0][0]), 2050.0f);
+  EXPECT_EQ(sums.packs[0][0], 2049.5f);
 }
 
-struct F32ToF16 : InF32 {
-  using Result = f16;
+struct Squares : InF32 {
+  struct Prologue {
+    static f32 apply(f32 value) { return value * value; }
+  };
 };
 
-TEST(LoadAndReduce, RoundsToTheTypeOfTheResult) {
-  const f32 values[3] = {2048.0f, 1.0f, 1.25f};
+TEST(LoadAndReduce, CallsThePrologueOnceForEachElement) {
+  const f32 values[3] = {2, -3, 5};
   const f32* const sources[3] = {&values[0], &values[1], &values[2]};
-  const auto sums = load_and_reduce<F32ToF16, Sum>(sources, PackIndex<1, 1>{0, 0});
-  EXPECT_EQ(convert<f32>(sums.packs[0][0]), 2050.0f);
+  const auto sums = load_and_reduce<Squares, Sum>(sources, PackIndex<1, 1>{0, 0});
+  EXPECT_EQ(sums.packs[0][0], 38.0f);
+  EXPECT_EQ(contributions<Squares>(Packs<f32, 2, 1>{{{{4, -1}}}}).packs[0][0], 16.0f);
 }
 
 TEST(Combine, AppliesTheFirstToTheSecond) {

@@ -20,6 +20,7 @@ struct Config {
   static constexpr i32 tile_band = 2;
   static constexpr i32 unroll = 2;
   using Element = T;
+  using Result = T;
   using Accumulate = Sum;
   using LayoutB = Layout;
 };
@@ -88,7 +89,7 @@ void expect_product(i64 m, i64 n, i64 k) {
     for (i64 row = 0; row < m; row += C::tile_m) {
       for (i64 column = 0; column < n; column += C::tile_n) {
         const auto sums = multiply_tile<C>(dense(a.data(), m, k), Layout::stored(b.data(), k, n), {row, column});
-        store_tile<C>(dense(out.data(), m, n), {row, column}, sums);
+        store_tile<C>(TilePlace<C>{dense(out.data(), m, n), {row, column}, {out.data(), n}}, sums);
       }
     }
   });
@@ -223,7 +224,8 @@ TEST(StoreTile, KeepsToItsColumnsOfAMatrixWithAStride) {
       for (i64 row = 0; row < rows; row += C::tile_m) {
         for (i64 column = 0; column < columns; column += C::tile_n) {
           const auto sums = multiply_tile<C>(dense(a.data(), rows, 5), dense(b.data(), 5, columns), {row, column});
-          store_tile<C>(Matrix<f32>{wide.data() + 16, rows, columns, stride}, {row, column}, sums);
+          const Matrix<f32> matrix = {wide.data() + 16, rows, columns, stride};
+          store_tile<C>(TilePlace<C>{matrix, {row, column}, {wide.data(), stride}}, sums);
         }
       }
     });

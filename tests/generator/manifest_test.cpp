@@ -43,7 +43,8 @@ Manifest sample() {
                          .shape = {{"m", 5, 2}, {"n"}},
                          .symmetric = false,
                          .alignment = 4,
-                         .root_only = true},
+                         .root_only = true,
+                         .replicated = true},
                         {.name = "output",
                          .access = Access::write,
                          .dtype = Dtype::f32,
@@ -105,6 +106,7 @@ TEST(ManifestJson, ComesBackWithEveryMember) {
   ASSERT_EQ(back.arguments.size(), 2u);
   EXPECT_EQ(back.arguments[0].shape, sample().arguments[0].shape);
   EXPECT_TRUE(back.arguments[0].root_only);
+  EXPECT_TRUE(back.arguments[0].replicated);
   EXPECT_EQ(back.arguments[1].access, Access::write);
   ASSERT_EQ(back.intermediates.size(), 1u);
   EXPECT_EQ(back.intermediates[0].shape, sample().intermediates[0].shape);

@@ -149,7 +149,7 @@ TEST(defaults, are_held_to_the_rules_of_the_kernel_they_go_to) {
             "broadcast takes no 'op'; remove it");
   EXPECT_EQ(error_of("irisgen: 1\ndefaults: {name: a}\nkernels: []\n"),
             "unknown key 'name' of defaults; one of: pattern, source, entry, constants, arguments, reference, dtype, "
-            "accumulate, op, root, shard, layout, world, shape, variant, config, tune, epilogue");
+            "accumulate, op, root, shard, layout, world, shape, variant, config, tune, prologue, epilogue");
   EXPECT_EQ(error_of("irisgen: 1\ndefaults: {dtype: f32}\nkernels: [{name: a, pattern: broadcast, shape: {n: 1}}]\n"),
             "missing key 'world' of a kernel; add world: an integer from 1 to 16 or a list");
 }

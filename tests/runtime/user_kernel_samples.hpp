@@ -54,9 +54,12 @@ class UserKernel : public testing::Test {
     return irisgen::plan_all(read, targets).front();
   }
 
-  /// What is wrong with a kernel: every line of the report.
+  /// What is wrong with a kernel whose source is this: every line of the report.
   std::string error_of(const std::string& text, const std::string& source) const {
     write("k.hip", source);
+    return problems_of(text);
+  }
+  std::string problems_of(const std::string& text) const {
     try {
       plan(text);
     } catch (const irisgen::SpecError& error) {

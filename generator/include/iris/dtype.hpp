@@ -12,8 +12,9 @@ namespace iris {
 enum class Dtype { f64, f32, f16, bf16, e4m3, i32 };
 inline constexpr std::array all_dtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32};
 
-/// How a reduction combines elements.
-enum class Op { sum, max, min, prod };
+/// How a reduction combines elements; by `function` as one of the user's own says.
+enum class Op { sum, max, min, prod, function };
+/// Those that have names of their own.
 inline constexpr std::array all_ops = {Op::sum, Op::max, Op::min, Op::prod};
 
 /// How the second operand of a product lies in memory: as (k,n), or as (n,k), the order in which frameworks keep

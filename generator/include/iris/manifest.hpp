@@ -30,9 +30,10 @@ struct Argument {
   Access access = Access::read;
   Dtype dtype = Dtype::f32;
   std::vector<Dimension> shape = {};
-  bool symmetric = false;  ///< must lie on the symmetric heap, at the same offset on every rank
-  int alignment = 1;       ///< bytes, of the pointer
-  bool root_only = false;  ///< only the root's content matters (broadcast's input)
+  bool symmetric = false;   ///< must lie on the symmetric heap, at the same offset on every rank
+  int alignment = 1;        ///< bytes, of the pointer
+  bool root_only = false;   ///< only the root's content matters (broadcast's input)
+  bool replicated = false;  ///< all ranks must have the same in it (the bias of an all_reduce)
 };
 
 /// A buffer on every rank's symmetric heap that one kernel of an operation fills for another. 256-byte aligned.

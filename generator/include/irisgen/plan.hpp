@@ -20,11 +20,26 @@ namespace irisgen {
 /// How a kernel multiplies: device/main_loop/.
 enum class MainLoop { fma, mfma, wgmma };
 
+/// What a function of the user's own is in a pattern.
+enum class FunctionRole { operation, prologue, epilogue };
+/// `operation`, `prologue`, `epilogue`.
+std::string_view to_string(FunctionRole role);
+/// Of the struct that calls it in an emitted file: `EpilogueFunction`.
+std::string_view struct_name(FunctionRole role);
+
+/// A function of the user's own, read.
+struct FunctionPlan {
+  FunctionRole role = FunctionRole::epilogue;
+  KernelSource source = {};
+  std::vector<iris::Argument> arguments = {};  ///< of the operation: its buffers, in the order of its parameters
+  std::vector<Per> per = {};                   ///< of each what it has one element for
+};
+
 /// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from
 /// it.
 struct Constant {
   std::string name;
-  std::variant<std::int64_t, Dtype, Op, MainLoop, iris::Layout> value;  ///< a number (i32 in the kernel) or a type
+  std::variant<std::int64_t, Dtype, Op, MainLoop, iris::Layout, FunctionRole> value;  ///< a number (i32) or a type
   std::string unit;    ///< what the number counts, where its name does not say
   std::string reason;  ///< why this value; empty where the description or the chip says so
 
@@ -39,6 +54,7 @@ struct KernelPlan {
   std::string variant;
   std::string template_path;  ///< below templates/: all_reduce/two_shot.hip; empty where there is a source
   std::shared_ptr<const KernelSource> source = {};  ///< of a user's kernel
+  std::vector<FunctionPlan> functions = {};         ///< of the user's own, that it calls
   std::string symbol;                               ///< of the entry; carries the specialisation
   std::string stem;                                 ///< of its files: gradient_sum.w8.gfx942
   std::vector<Constant> constants;                  ///< in the order of the emitted Config
@@ -52,6 +68,8 @@ struct KernelPlan {
   std::int64_t number(std::string_view constant) const;
   /// Nothing if it multiplies no matrices.
   std::optional<MainLoop> main_loop() const;
+  /// Whether it computes its results, rather than moving them: its template has an Output.
+  bool has_output() const;
 };
 
 /// One decision about the operation as a whole, for `irisgen explain`.
@@ -99,6 +117,8 @@ struct Plan {
   std::string measured_at;  ///< size and device of the alternatives' measurements; empty if there are none
   Prediction prediction;
   std::optional<UserKernel> user = {};  ///< what the description says of a kernel of the user's own
+  UserFunctions functions = {};         ///< what it says of functions of the user's own
+  std::vector<FunctionPlan> function_plans = {};
 };
 
 struct PlanOptions {

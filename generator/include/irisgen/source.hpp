@@ -32,6 +32,12 @@ ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference);
 /// What it is read with.
 SourceQuestion question_of_reference(const Plan& plan);
 
+/// The plan's functions of the user's own as C++ for the CPU, self-contained. Where the kernel computes in f32 they do
+/// it in float64. `symbol`: void(i64 role, i64 count, i64 columns, const f64* a, const f64* b, const f64* const*
+/// buffers, f64* results), role as FunctionRole: `results[i]` is the function of `a[i]`, an operation's of `a[i]` and
+/// `b[i]`, an epilogue's of the elements that belong to result number i of a row-major matrix, too.
+ReferenceSource emit_functions(const Plan& plan);
+
 /// All that a launch of the plan needs. `sources` are the plan's own.
 iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& sources);
 

@@ -82,6 +82,14 @@ class SourceError : public std::runtime_error {
   std::vector<SourceDiagnostic> diagnostics_;
 };
 
+/// What is asked about the source of a function within a pattern.
+struct FunctionQuestion {
+  std::string folder;    ///< of the description
+  std::string source;    ///< relative to it; its name in messages and in emitted files
+  std::string function;  ///< qualified name
+  std::string type;      ///< of its values: f32, f64 or i32, which a template is made for
+};
+
 /// Reads kernels of the user's own. No code of a description runs while it is read.
 class SourceReader {
  public:
@@ -90,6 +98,8 @@ class SourceReader {
   virtual KernelSource read_kernel(const SourceQuestion& question) const = 0;
   /// The same of a reference, of which nothing is said that only kernels have.
   virtual KernelSource read_reference(const SourceQuestion& question) const = 0;
+  /// The same of a function of values: its parameters have names and places alone.
+  virtual KernelSource read_function(const FunctionQuestion& question) const = 0;
 };
 
 }  // namespace irisgen

@@ -9,6 +9,7 @@
 
 #include "iris/problem.hpp"
 #include "irisgen/diagnostic.hpp"
+#include "irisgen/user_function.hpp"
 #include "irisgen/user_kernel.hpp"
 
 namespace irisgen {
@@ -43,6 +44,8 @@ struct KernelSpec {
   Settings config = {};
   SearchSpace tune = {};
   std::optional<UserKernel> user = {};  ///< a kernel of the user's own: `source:` in the place of `pattern:`
+
+  UserFunctions functions = {};  ///< of the user's own, within the pattern
 
   struct Places {
     Position kernel, name, world, shape, variant, config;

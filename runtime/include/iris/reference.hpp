@@ -25,9 +25,9 @@ class Reference {
 /// Pattern::reference; null for a kernel of the user's own.
 std::shared_ptr<const Reference> reference_of_pattern(const Problem& problem);
 
-/// That of the plan's pattern; of a kernel of the user's own what its description names, a function, compiled for the
-/// CPU by Clang, or files, and null where it says none. Throws irisgen::SpecError for a source that is wrong,
-/// CompileError, std::runtime_error.
+/// That of the plan's pattern, with the functions that the description names; of a kernel of the user's own what its
+/// description names, a function, compiled for the CPU by Clang, or files, and null where it says none. Throws
+/// irisgen::SpecError for a source that is wrong, CompileError, std::runtime_error.
 std::shared_ptr<const Reference> reference_of(const irisgen::Plan& plan);
 
 }  // namespace iris

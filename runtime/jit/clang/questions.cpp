@@ -21,6 +21,7 @@ struct Task {
 constexpr std::array tasks = {
     Task{"lint", answer_lint},
     Task{"locate", answer_locate},
+    Task{"read_function", answer_read_function},
     Task{"read_kernel", answer_read_kernel},
     Task{"read_reference", answer_read_reference},
 };

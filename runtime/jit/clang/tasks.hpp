@@ -8,6 +8,7 @@ namespace iris::clang_library {
 
 nlohmann::json answer_lint(const nlohmann::json& question);
 nlohmann::json answer_locate(const nlohmann::json& question);
+nlohmann::json answer_read_function(const nlohmann::json& question);
 nlohmann::json answer_read_kernel(const nlohmann::json& question);
 nlohmann::json answer_read_reference(const nlohmann::json& question);
 

@@ -24,8 +24,8 @@ struct Config {
 
 // Every rank sends its input to all in lines that carry their own flags, and reduces what has come. One thread reads an
 // element before it writes it, so the output may be the input.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, m * n);
   const ThreadGroup threads = grid_threads<Config>();
@@ -41,14 +41,15 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) return;
+    const MessageLine<Config::Element, Config::vector> place(all, line);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);
-    MessageLine<Config::Element, Config::vector>(all, line).store(output, sums);
+    place.store(output.data, output.finish(place.first(), sums, place.held()));
   }
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     any_size_low_latency_bf16_sum_w8_dynamic_n(Context context, const bf16* input, bf16* output, i64 n) {
-  kernel(context, input, output, /*m=*/1, n);
+  kernel(context, input, {output, n}, /*m=*/1, n);
 }
 
 }  // namespace irisgen_kernels::any_size_low_latency_bf16_sum_w8_dynamic_n

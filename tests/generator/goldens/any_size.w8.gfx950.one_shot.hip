@@ -24,8 +24,8 @@ struct Config {
 };
 
 // Every rank pushes its input into its slot on every other rank, then reduces what has arrived.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   using Element = Config::Element;
   const Range all = {0, m * n};
   const ThreadGroup threads = grid_threads<Config>();
@@ -47,13 +47,13 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) arrived[rank] = rank == context.rank ? input : slots + rank * slot;
   for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
-    store(output, index, load_and_reduce<Config, Config::Operation>(arrived, index));
+    store(output.data, index, output.finish(index, load_and_reduce<Config, Config::Operation>(arrived, index)));
   });
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     any_size_one_shot_bf16_sum_w8_dynamic_n(Context context, const bf16* input, bf16* output, i64 n) {
-  kernel(context, input, output, /*m=*/1, n);
+  kernel(context, input, {output, n}, /*m=*/1, n);
 }
 
 }  // namespace irisgen_kernels::any_size_one_shot_bf16_sum_w8_dynamic_n

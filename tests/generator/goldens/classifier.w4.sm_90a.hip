@@ -59,8 +59,8 @@ struct Tiles : TileSequence {
   Shape shape;
   Operand<Config> a;
   Operand<Config> b;
+  Output<Config> output;
   Matrix<Config::Result> part;
-
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
   struct Tile {
@@ -71,7 +71,7 @@ struct Tiles : TileSequence {
   __device__ i64 count() const { return shape.tiles(); }
   __device__ Tile at(i64 number) const { return {number, shape.origin(number)}; }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const { return {a, b, tile.origin}; }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const { return {part, tile.origin}; }
+  __device__ TilePlace<Config> place(const Tile& tile) const { return {part, tile.origin, output}; }
   __device__ void tell(const Tile& tile) const {
     signal_release(launch, shape.flag(tile.number), shape.step(tile.number), launch.context.rank);
   }
@@ -109,14 +109,16 @@ __device__ __forceinline__ void push_tiles(Launch<Config>& launch, const Shape& 
 
 // The last blocks push what the others have multiplied.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
-  const Matrix<Config::Result> part = shape.part(output, context.rank);
+  const Matrix<Config::Result> part = shape.part(output.data, context.rank);
   if (block_index() < compute_blocks) {
     Tiles tiles(launch, shape);
     tiles.a = operand_a<Config>(maps.a, a, shape.rows(), k);
     tiles.b = operand_b<Config>(maps, b, k, shape.columns());
+    tiles.output = output;
     tiles.part = part;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
   } else {
@@ -127,7 +129,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     classifier_workgroup_specialized_bf16_w4_m64_n2000_k512(Context context, const bf16* a, const bf16* b,
                                                             bf16* output) {
-  kernel(context, a, b, output, {}, /*m=*/64, /*n=*/2000, /*k=*/512);
+  kernel(context, a, b, {output, /*n=*/2000}, {}, /*m=*/64, /*n=*/2000, /*k=*/512);
 }
 
 }  // namespace irisgen_kernels::classifier_workgroup_specialized_bf16_w4_m64_n2000_k512

@@ -53,14 +53,14 @@ struct Tiles : TileSequence {
   Shape shape;
   Operand<Config> a;
   Operand<Config> b;
+  Output<Config> output;
   Matrix<Config::Result> part;
-
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
   __device__ i64 count() const { return tiles_of<Config>(part.rows, part.columns); }
   __device__ TileOrigin at(i64 number) const { return tile_at<Config>(number, part.rows, part.columns); }
   __device__ TileProduct<Operand<Config>> product(const TileOrigin& tile) const { return {a, b, tile}; }
-  __device__ TilePlace<Config::Result> place(const TileOrigin& tile) const { return {part, tile}; }
+  __device__ TilePlace<Config> place(const TileOrigin& tile) const { return {part, tile, output}; }
 
   __device__ bool completes(const TileOrigin&) const { return Config::world > 1; }
   __device__ bool wait_to_complete(const TileOrigin&, ThreadGroup group) const {
@@ -94,21 +94,23 @@ struct Tiles : TileSequence {
 
 // The first signal says that this rank's output may be written, the closing barrier that it has been.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
   block_signal_release_all(launch, shape.flag(context.rank), 0);
   Tiles tiles(launch, shape);
   tiles.a = operand_a<Config>(maps.a, a, shape.rows(), k);
   tiles.b = operand_b<Config>(maps, b, k, shape.columns());
-  tiles.part = shape.part(output, context.rank);
+  tiles.output = output;
+  tiles.part = shape.part(output.data, context.rank);
   if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     classifier_in_turn_fused_sequential_bf16_w4_m4096_n2000_k512(Context context, const bf16* a, const bf16* b,
                                                                  bf16* output) {
-  kernel(context, a, b, output, {}, /*m=*/4096, /*n=*/2000, /*k=*/512);
+  kernel(context, a, b, {output, /*n=*/2000}, {}, /*m=*/4096, /*n=*/2000, /*k=*/512);
 }
 
 }  // namespace irisgen_kernels::classifier_in_turn_fused_sequential_bf16_w4_m4096_n2000_k512

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_34ce594c4e356ff8 {
+inline namespace builds_458e57e494681a78 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -35,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_34ce594c4e356ff8
+}  // namespace builds_458e57e494681a78
 }  // namespace irisgen_kernels

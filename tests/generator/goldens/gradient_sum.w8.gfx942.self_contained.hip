@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0xa2c2d4f9
+#define IRIS_DEVICE_ABI_HPP 0x636a8650
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 9;
+inline constexpr i32 abi_version = 10;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -91,7 +91,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0xa2c2d4f9
+#elif IRIS_DEVICE_ABI_HPP != 0x636a8650
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1207,10 +1207,101 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 #error "iris/device/rma.hpp of another version of irisgen is in this translation unit"
 #endif
 
+// --- iris/device/output.hpp
+
+#ifndef IRIS_DEVICE_OUTPUT_HPP
+#define IRIS_DEVICE_OUTPUT_HPP 0x9d37d455
+
+/// From values in the accumulator's type to results in memory: the epilogue, where the Config has one, then one
+/// rounding.
+namespace iris::device {
+
+/// Where an element stands in a matrix.
+struct Coordinates {
+  i64 row;
+  i64 column;
+};
+
+struct NoEpilogue {
+  template <typename T>
+  __device__ __forceinline__ T operator()(T value, const Coordinates&, i64) const {
+    return value;
+  }
+};
+
+template <typename...>
+using Void = void;
+
+/// Config::Epilogue: called with a value, its coordinates and its index among the rank's results, it gives what the
+/// result is to be. It holds this launch's buffers.
+template <typename Config, typename = void>
+struct EpilogueOf {
+  static constexpr bool is_there = false;
+  using Type = NoEpilogue;
+};
+template <typename Config>
+struct EpilogueOf<Config, Void<typename Config::Epilogue>> {
+  static constexpr bool is_there = true;
+  using Type = typename Config::Epilogue;
+};
+
+/// The matrix of a rank's results: where it is, and what is done to a value before it is rounded. Rows follow one
+/// another without gaps.
+template <typename Config>
+struct Output {
+  using Result = typename Config::Result;
+  using Accumulate = typename Config::Accumulate;
+
+  Result* data;
+  i64 columns;
+  typename EpilogueOf<Config>::Type epilogue = {};
+
+  /// The coordinates of the element at `data + index`.
+  __device__ __forceinline__ Coordinates at(i64 index) const {
+    const i64 row = index / columns;
+    return {row, index - row * columns};
+  }
+
+  __device__ __forceinline__ Result finish(const Coordinates& at, Accumulate value) const {
+    return convert<Result>(epilogue(value, at, at.row * columns + at.column));
+  }
+  /// Neighbours, the first of which is `data[first]`; `held` of them are there.
+  template <int width>
+  __device__ __forceinline__ Pack<Result, width> finish(i64 first, const Pack<Accumulate, width>& values,
+                                                        int held = width) const {
+    if constexpr (EpilogueOf<Config>::is_there) {
+      Pack<Result, width> results = {};
+      Coordinates place = at(first);
+#pragma unroll
+      for (int lane = 0; lane < width; ++lane) {
+        if (lane < held) results[lane] = finish(place, values[lane]);
+        if (++place.column == columns) place = {place.row + 1, 0};
+      }
+      return results;
+    } else {
+      return convert_pack<Result>(values);
+    }
+  }
+  /// Those at `index`, counted from `data`.
+  template <typename Index>
+  __device__ __forceinline__ Packs<Result, Index::width, Index::count> finish(
+      const Index& index, const Packs<Accumulate, Index::width, Index::count>& values) const {
+    Packs<Result, Index::width, Index::count> results;
+#pragma unroll
+    for (int i = 0; i < Index::count; ++i) results.packs[i] = finish(index[i], values.packs[i]);
+    return results;
+  }
+};
+
+}  // namespace iris::device
+#elif IRIS_DEVICE_OUTPUT_HPP != 0x9d37d455
+#error "iris/device/output.hpp of another version of irisgen is in this translation unit"
+#endif
+
 // --- iris/device/reduce.hpp
 
 #ifndef IRIS_DEVICE_REDUCE_HPP
-#define IRIS_DEVICE_REDUCE_HPP 0xed8cf5f9
+#define IRIS_DEVICE_REDUCE_HPP 0x9b31f3db
 
 /// Element-wise reductions; those of the values of all ranks always in the order of ranks 0, 1, …, world - 1, so that
 /// every algorithm that uses them gives the same bits.
@@ -1251,12 +1342,10 @@ struct Min {
 };
 
 /// Lane by lane, in the accumulator's type.
-template <typename Operation, typename Accumulate, typename T, int width>
-__device__ __forceinline__ void reduce_into(Pack<Accumulate, width>& sum, const Pack<T, width>& next) {
+template <typename Operation, typename Accumulate, int width>
+__device__ __forceinline__ void reduce_into(Pack<Accumulate, width>& sum, const Pack<Accumulate, width>& next) {
 #pragma unroll
-  for (int lane = 0; lane < width; ++lane) {
-    sum[lane] = Operation::apply(sum[lane], convert<Accumulate>(next[lane]));
-  }
+  for (int lane = 0; lane < width; ++lane) sum[lane] = Operation::apply(sum[lane], next[lane]);
 }
 
 /// Operation(a, b) lane by lane, in the accumulator's type.
@@ -1268,20 +1357,50 @@ __device__ __forceinline__ Packs<Accumulate, width, count> combine(Packs<Accumul
   return a;
 }
 
-/// One pack of each rank, reduced in rank order in Config::Accumulate and rounded once, to Config::Result.
-template <typename Config, typename Operation, typename T, int width>
-__device__ __forceinline__ Pack<typename Config::Result, width> reduce_packs(
-    const Pack<T, width> (&values)[Config::world]) {
-  Pack<typename Config::Accumulate, width> sum = convert_pack<typename Config::Accumulate>(values[0]);
+/// What a rank contributes to a reduction: its elements in the accumulator's type, after Config::Prologue::apply()
+/// where the Config has a prologue.
+template <typename Config, typename = void>
+struct PrologueOf {
+  template <typename T>
+  __device__ __forceinline__ static T apply(T value) {
+    return value;
+  }
+};
+template <typename Config>
+struct PrologueOf<Config, Void<typename Config::Prologue>> : Config::Prologue {};
+
+template <typename Config, typename T, int width>
+__device__ __forceinline__ Pack<typename Config::Accumulate, width> contribution(const Pack<T, width>& values) {
+  Pack<typename Config::Accumulate, width> result;
 #pragma unroll
-  for (i32 rank = 1; rank < Config::world; ++rank) reduce_into<Operation>(sum, values[rank]);
-  return convert_pack<typename Config::Result>(sum);
+  for (int lane = 0; lane < width; ++lane) {
+    result[lane] = PrologueOf<Config>::apply(convert<typename Config::Accumulate>(values[lane]));
+  }
+  return result;
+}
+template <typename Config, typename T, int width, int count>
+__device__ __forceinline__ Packs<typename Config::Accumulate, width, count> contributions(
+    const Packs<T, width, count>& values) {
+  Packs<typename Config::Accumulate, width, count> result;
+#pragma unroll
+  for (int i = 0; i < count; ++i) result.packs[i] = contribution<Config>(values.packs[i]);
+  return result;
 }
 
-/// The packs at `index` of all `sources` (one array a rank), loaded together, reduced in rank order in
-/// Config::Accumulate and rounded once, to Config::Result.
+/// One pack of each rank, reduced in rank order in Config::Accumulate.
+template <typename Config, typename Operation, typename T, int width>
+__device__ __forceinline__ Pack<typename Config::Accumulate, width> reduce_packs(
+    const Pack<T, width> (&values)[Config::world]) {
+  Pack<typename Config::Accumulate, width> sum = contribution<Config>(values[0]);
+#pragma unroll
+  for (i32 rank = 1; rank < Config::world; ++rank) reduce_into<Operation>(sum, contribution<Config>(values[rank]));
+  return sum;
+}
+
+/// The packs at `index` of all `sources` (one array a rank), loaded together and reduced in rank order in
+/// Config::Accumulate.
 template <typename Config, typename Operation, typename T, int width, int count>
-__device__ __forceinline__ Packs<typename Config::Result, width, count> load_and_reduce(
+__device__ __forceinline__ Packs<typename Config::Accumulate, width, count> load_and_reduce(
     const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
   Pack<T, width> values[count][Config::world];
 #pragma unroll
@@ -1290,14 +1409,14 @@ __device__ __forceinline__ Packs<typename Config::Result, width, count> load_and
     for (int i = 0; i < count; ++i) values[i][rank] = load_pack<width>(sources[rank] + index[i]);
   }
 
-  Packs<typename Config::Result, width, count> result;
+  Packs<typename Config::Accumulate, width, count> result;
 #pragma unroll
   for (int i = 0; i < count; ++i) result.packs[i] = reduce_packs<Config, Operation>(values[i]);
   return result;
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_REDUCE_HPP != 0xed8cf5f9
+#elif IRIS_DEVICE_REDUCE_HPP != 0x9b31f3db
 #error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1322,18 +1441,18 @@ struct Config {
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
-  const auto outputs = on_peers<Config::world>(context, output);
+  const auto outputs = on_peers<Config::world>(context, output.data);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
-    const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
+    const auto result = output.finish(index, load_and_reduce<Config, Config::Operation>(inputs, index));
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) store(outputs[offset], index, result);
   });
@@ -1343,7 +1462,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const f32* input, f32* output) {
-  kernel(context, input, output, /*m=*/1, /*n=*/85002);
+  kernel(context, input, {output, /*n=*/85002}, /*m=*/1, /*n=*/85002);
 }
 
 }  // namespace irisgen_kernels::gradient_sum_two_shot_f32_sum_w8_n85002

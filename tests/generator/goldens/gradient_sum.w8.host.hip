@@ -24,18 +24,18 @@ struct Config {
 
 // Rank r reduces shard r of all inputs and pushes the result into all outputs. One thread reads an element on every
 // rank before it writes it on any, so the output may be the input.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
-  const auto outputs = on_peers<Config::world>(context, output);
+  const auto outputs = on_peers<Config::world>(context, output.data);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {
-    const auto result = load_and_reduce<Config, Config::Operation>(inputs, index);
+    const auto result = output.finish(index, load_and_reduce<Config, Config::Operation>(inputs, index));
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) store(outputs[offset], index, result);
   });
@@ -45,7 +45,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads)
     gradient_sum_two_shot_f32_sum_w8_n85002(Context context, const f32* input, f32* output) {
-  kernel(context, input, output, /*m=*/1, /*n=*/85002);
+  kernel(context, input, {output, /*n=*/85002}, /*m=*/1, /*n=*/85002);
 }
 
 // What the CPU's engine calls: one pointer to each argument.

@@ -26,15 +26,15 @@ struct Config {
 // Every rank pulls its shard of all inputs and reduces it into its output. Nobody else reads that shard of its own
 // input, and one thread reads an element before it writes it, so the output may be that shard.
 template <i32 vector>
-__device__ __forceinline__ void pull(const Config::Element* const (&shards)[Config::world], Config::Result* output,
-                                     i64 count) {
+__device__ __forceinline__ void pull(const Config::Element* const (&shards)[Config::world],
+                                     const Output<Config>& output, i64 count) {
   for_each_pack<vector, Config::unroll>(grid_threads<Config>(), {0, count}, [&](const auto& index) {
-    store(output, index, load_and_reduce<Config, Config::Operation>(shards, index));
+    store(output.data, index, output.finish(index, load_and_reduce<Config, Config::Operation>(shards, index)));
   });
 }
 
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
@@ -56,7 +56,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     gradients_direct_f16_sum_w5_m7_n333(Context context, const f16* input, f16* output) {
-  kernel(context, input, output, /*m=*/7, /*n=*/333);
+  kernel(context, input, {output, /*n=*/333}, /*m=*/7, /*n=*/333);
 }
 
 }  // namespace irisgen_kernels::gradients_direct_f16_sum_w5_m7_n333

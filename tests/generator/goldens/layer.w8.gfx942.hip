@@ -63,7 +63,7 @@ struct Tiles : TileSequence {
   Operand<Config> own;
   Gathered<Config> gathered;
   Operand<Config> b;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -92,14 +92,15 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  __device__ TilePlace<Config> place(const Tile& tile) const {
+    return {dense(output.data + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin, output};
   }
 };
 
 // The first blocks push rows, the others multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   const Operand<Config> own = operand_a<Config>(maps.a, a, shape.rows, k);
@@ -118,7 +119,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     layer_workgroup_specialized_bf16_w8_m1024_n512_k4096(Context context, const bf16* a, const bf16* b, bf16* output) {
-  kernel(context, a, b, output, {}, /*m=*/1024, /*n=*/512, /*k=*/4096);
+  kernel(context, a, b, {output, /*n=*/512}, {}, /*m=*/1024, /*n=*/512, /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::layer_workgroup_specialized_bf16_w8_m1024_n512_k4096

@@ -51,7 +51,7 @@ struct Tiles : TileSequence {
   Operand<Config> own;
   Operand<Config> gathered;
   Operand<Config> b;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -90,8 +90,8 @@ struct Tiles : TileSequence {
     const Operand<Config> of_source = gathered.rows(tile.source * shape.rows, shape.rows);
     return {tile.own ? own : of_source, b, tile.origin};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  __device__ TilePlace<Config> place(const Tile& tile) const {
+    return {dense(output.data + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin, output};
   }
 };
 
@@ -109,7 +109,8 @@ __device__ __forceinline__ void wait_for_the_rest(const Launch<Config>& launch) 
 // All blocks multiply.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a,
                                        const Config::Element* gathered, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);
@@ -128,8 +129,8 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
                                                                        const __grid_constant__ TensorMap a_map,
                                                                        const __grid_constant__ TensorMap b_map,
                                                                        const __grid_constant__ TensorMap gathered_map) {
-  kernel(context, a, gathered, b, output, {.a = &a_map, .b = &b_map, .gathered = &gathered_map}, /*m=*/8192, /*n=*/1280,
-         /*k=*/8192);
+  kernel(context, a, gathered, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map, .gathered = &gathered_map},
+         /*m=*/8192, /*n=*/1280, /*k=*/8192);
 }
 
 }  // namespace irisgen_kernels::layer_by_copies_matmul_producer_consumer_bf16_w4_m8192_n1280_k8192

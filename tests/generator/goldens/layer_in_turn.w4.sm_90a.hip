@@ -50,7 +50,7 @@ struct Tiles : TileSequence {
   Operand<Config> own;
   Gathered<Config> gathered;
   Operand<Config> b;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -80,15 +80,16 @@ struct Tiles : TileSequence {
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
     return {tile.own ? own : gathered.of(tile.source), b, tile.origin};
   }
-  __device__ TilePlace<Config::Result> place(const Tile& tile) const {
-    return {dense(output + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin};
+  __device__ TilePlace<Config> place(const Tile& tile) const {
+    return {dense(output.data + tile.source * shape.rows * shape.n, shape.rows, shape.n), tile.origin, output};
   }
 };
 
 // The blocks push rows and multiply. The closing barrier makes sure that every rank has started this launch, and thus
 // left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);
@@ -111,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     layer_in_turn_fused_sequential_bf16_w4_m8192_n1280_k8192(Context context, const bf16* a, const bf16* b,
                                                              bf16* output, const __grid_constant__ TensorMap a_map,
                                                              const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, output, {.a = &a_map, .b = &b_map}, /*m=*/8192, /*n=*/1280, /*k=*/8192);
+  kernel(context, a, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map}, /*m=*/8192, /*n=*/1280, /*k=*/8192);
 }
 
 }  // namespace irisgen_kernels::layer_in_turn_fused_sequential_bf16_w4_m8192_n1280_k8192

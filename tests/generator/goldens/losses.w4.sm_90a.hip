@@ -27,8 +27,8 @@ struct Config {
 // The sums of every rank begin as its own input, and each rank reduces its input into those of all others, tile by
 // tile: it takes the tile's lock, reads, reduces and writes. Ranks come to a tile in any order: sums may differ in the
 // last bits from launch to launch, and from rank to rank. Tile b is that of block b on all ranks.
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   using Accumulate = Config::Accumulate;
   const Range tile = shard_of(m * n, Config::blocks, block_index(), Config::vector);
   const i64 lock_of_tile = own_flag<Config>(flags_of_lock * i64{block_index()});
@@ -37,7 +37,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
   Accumulate* const sums = launch.workspace<Accumulate>();
   for_each_pack<Config::vector, Config::unroll>(
-      threads, tile, [&](const auto& index) { store(sums, index, convert_packs<Accumulate>(load(input, index))); });
+      threads, tile, [&](const auto& index) { store(sums, index, contributions<Config>(load(input, index))); });
   if (thread_index() == 0) open_lock(launch, lock_of_tile);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
@@ -47,21 +47,20 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     BlockLock<Config> lock(launch, lock_of_tile, peer);
     if (!lock.acquire()) return;
     for_each_pack<Config::vector, Config::unroll>(threads, tile, [&](const auto& index) {
-      const auto mine = convert_packs<Accumulate>(load(input, index));
+      const auto mine = contributions<Config>(load(input, index));
       store(theirs, index, combine<Config::Operation>(load(theirs, index), mine));
     });
     lock.release();
   }
 
   if (!same_block_barrier(launch, Wait::arrival)) return;
-  for_each_pack<Config::vector, Config::unroll>(threads, tile, [&](const auto& index) {
-    store(output, index, convert_packs<Config::Result>(load(sums, index)));
-  });
+  for_each_pack<Config::vector, Config::unroll>(
+      threads, tile, [&](const auto& index) { store(output.data, index, output.finish(index, load(sums, index))); });
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     losses_spinlock_bf16_sum_w4_dynamic_n(Context context, const bf16* input, bf16* output, i64 n) {
-  kernel(context, input, output, /*m=*/1, n);
+  kernel(context, input, {output, n}, /*m=*/1, n);
 }
 
 }  // namespace irisgen_kernels::losses_spinlock_bf16_sum_w4_dynamic_n

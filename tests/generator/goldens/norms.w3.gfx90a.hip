@@ -26,7 +26,7 @@ struct Config {
 // writes it has read, so the output may be the shard of the rank's own.
 template <i32 vector>
 __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Config::Element* input,
-                                         Config::Result* output, i64 count) {
+                                         const Output<Config>& output, i64 count) {
   const Mailbox<Config> mailbox(launch, count);
   const ThreadGroup threads = grid_threads<Config>();
   const Rows shard = {1, count, count};
@@ -42,13 +42,14 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) return;
+    const MessageLine<Config::Element, vector> place(shard, line);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);
-    MessageLine<Config::Element, vector>(shard, line).store(output, sums);
+    place.store(output.data, output.finish(place.first(), sums, place.held()));
   }
 }
 
-__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Result* output,
-                                       i64 m, i64 n) {
+__device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
+                                       const Output<Config>& output, i64 m, i64 n) {
   const Launch<Config> launch(context);
   // Shards are aligned for packs if their length is a multiple of one.
   if (m * n % Config::vector == 0) {
@@ -60,7 +61,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     norms_low_latency_f32_sum_w3_m4_n33(Context context, const f32* input, f32* output) {
-  kernel(context, input, output, /*m=*/4, /*n=*/33);
+  kernel(context, input, {output, /*n=*/33}, /*m=*/4, /*n=*/33);
 }
 
 }  // namespace irisgen_kernels::norms_low_latency_f32_sum_w3_m4_n33

@@ -64,7 +64,7 @@ struct Tiles : TileSequence {
   Operand<Config> a;
   Operand<Config> b;
   Config::Result* slots;
-  Config::Result* output;
+  Output<Config> output;
 
   __device__ Tiles(const Launch<Config>& of_launch, const Shape& of_shape) : launch(of_launch), shape(of_shape) {}
 
@@ -118,20 +118,20 @@ struct Tiles : TileSequence {
   template <i32 width>
   __device__ void sum(const Tile& tile, ThreadGroup group) const {
     const Range shard = shape.rows(tile.destination);
-    Config::Result* const result = output + shard.begin * shape.n;
     const Config::Result* sources[Config::world];
 #pragma unroll
     for (i32 rank = 0; rank < Config::world; ++rank) {
       sources[rank] = slots + rank * shape.slot() + tile.index * image_elements<Config>;
     }
-    const auto rows = dense(result, shard.end - shard.begin, shape.n);
+    const auto rows = dense(output.data + shard.begin * shape.n, shard.end - shard.begin, shape.n);
     const TileOrigin origin = shape.origin(tile.index);
     for_each_pack_of_tile<Config, width>(group, rows, origin, [&](const auto& packs) {
       const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
-      const auto index = packs.index(shape.n, origin);
+      const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
+      const auto results = output.finish(index, sums);
 #pragma unroll
       for (i32 offset = 0; offset < Config::world; ++offset) {
-        store(on_rank(launch.context, result, peer_at<Config::world>(launch.context, offset)), index, sums);
+        store(on_rank(launch.context, output.data, peer_at<Config::world>(launch.context, offset)), index, results);
       }
     });
   }
@@ -141,7 +141,8 @@ struct Tiles : TileSequence {
 // barrier tells that all tiles of all ranks have arrived here, and that nobody is still in the launch before, whose
 // ping-pong buffer the next one refills.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m, n, k};
   Launch<Config> launch(context);
   Tiles tiles(launch, shape);
@@ -154,7 +155,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     partial_sums_fused_sequential_f16_w3_m300_n96_k48(Context context, const f16* a, const f16* b, f16* output) {
-  kernel(context, a, b, output, {}, /*m=*/300, /*n=*/96, /*k=*/48);
+  kernel(context, a, b, {output, /*n=*/96}, {}, /*m=*/300, /*n=*/96, /*k=*/48);
 }
 
 }  // namespace irisgen_kernels::partial_sums_fused_sequential_f16_w3_m300_n96_k48

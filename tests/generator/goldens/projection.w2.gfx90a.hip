@@ -99,22 +99,23 @@ __device__ __forceinline__ bool wait_for_tile(const Launch<Config>& launch, cons
 
 template <i32 width>
 __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Config::Result* slots,
-                                         Config::Result* output) {
+                                         const Output<Config>& output) {
   const Config::Result* sources[Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {
     sources[rank] = slots + rank * shape.slot() + tile * image_elements<Config>;
   }
   const TileOrigin origin = shape.origin(tile);
-  const auto result = dense(output, shape.rows, shape.n);
+  const auto result = dense(output.data, shape.rows, shape.n);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), result, origin, [&](const auto& packs) {
     const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
-    store(output, packs.index(shape.n, origin), sums);
+    const auto index = packs.index(shape.n, origin);
+    store(output.data, index, output.finish(index, sums));
   });
 }
 
 __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Shape& shape, const Config::Result* slots,
-                                          Config::Result* output) {
+                                          const Output<Config>& output) {
   constexpr i32 width = 16 / sizeof(Config::Result);
   for (i64 tile = block_index() - compute_blocks; tile < shape.tiles(); tile += Config::comm_blocks) {
     if (!wait_for_tile(launch, shape, tile)) return;
@@ -129,7 +130,8 @@ __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Sh
 // The last blocks sum what arrives, the others multiply. Their closing barrier makes sure that every rank has started
 // this launch, and thus left the one before, before the next one refills the other ping-pong buffer.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   const Shape shape = {m / Config::world, n, k};
   Launch<Config> launch(context);
   Config::Result* const slots = launch.workspace<Config::Result>();
@@ -147,7 +149,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)
     projection_workgroup_specialized_f32_w2_m100_n65_k200(Context context, const f32* a, const f32* b, f32* output) {
-  kernel(context, a, b, output, {}, /*m=*/100, /*n=*/65, /*k=*/200);
+  kernel(context, a, b, {output, /*n=*/65}, {}, /*m=*/100, /*n=*/65, /*k=*/200);
 }
 
 }  // namespace irisgen_kernels::projection_workgroup_specialized_f32_w2_m100_n65_k200

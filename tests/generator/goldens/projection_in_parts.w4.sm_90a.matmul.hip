@@ -31,21 +31,26 @@ struct Config {
 struct Tiles : TileSequence {
   Operand<Config> a;
   Operand<Config> b;
-  Matrix<Config::Result> output;
+  Output<Config> output;
+  i64 rows;
 
-  __device__ i64 count() const { return tiles_of<Config>(output.rows, output.columns); }
-  __device__ TileOrigin at(i64 number) const { return tile_at<Config>(number, output.rows, output.columns); }
+  __device__ i64 count() const { return tiles_of<Config>(rows, output.columns); }
+  __device__ TileOrigin at(i64 number) const { return tile_at<Config>(number, rows, output.columns); }
   __device__ TileProduct<Operand<Config>> product(const TileOrigin& tile) const { return {a, b, tile}; }
-  __device__ TilePlace<Config::Result> place(const TileOrigin& tile) const { return {output, tile}; }
+  __device__ TilePlace<Config> place(const TileOrigin& tile) const {
+    return {dense(output.data, rows, output.columns), tile, output};
+  }
 };
 
 // Each rank multiplies alone; its blocks take the tiles of the output in turn.
 __device__ __forceinline__ void kernel(const Context&, const Config::Element* a, const Config::Element* b,
-                                       Config::Result* output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+                                       const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
+                                       i64 k) {
   Tiles tiles;
   tiles.a = operand_a<Config>(maps.a, a, m, k);
   tiles.b = operand_b<Config>(maps, b, k, n);
-  tiles.output = dense(output, m, n);
+  tiles.output = output;
+  tiles.rows = m;
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }
 
@@ -54,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
                                                                   bf16* output, i64 m,
                                                                   const __grid_constant__ TensorMap a_map,
                                                                   const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, output, {.a = &a_map, .b = &b_map}, m, /*n=*/512, /*k=*/4096);
+  kernel(context, a, b, {output, /*n=*/512}, {.a = &a_map, .b = &b_map}, m, /*n=*/512, /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::projection_in_parts_matmul_tiled_bf16_w4_dynamic_m_n512_k4096

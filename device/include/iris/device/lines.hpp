@@ -43,7 +43,7 @@ class MessageLine {
  public:
   static_assert(line_elements<T> % vector == 0, "a line holds whole accesses: 8 bytes of elements");
 
-  __device__ __forceinline__ MessageLine(const Rows& message, i64 line) : held_(held(message.count(), line)) {
+  __device__ __forceinline__ MessageLine(const Rows& message, i64 line) : held_(held_of(message.count(), line)) {
     const i64 element = line * line_elements<T>;
     const i64 row = message.are_contiguous() || held_ == 0 ? 0 : element / message.columns;
     i64 column = element - row * message.columns;
@@ -99,11 +99,15 @@ class MessageLine {
     }
   }
 
+  /// Where it begins in a message without gaps, and how many elements of that it holds.
+  __device__ __forceinline__ i64 first() const { return places_[0]; }
+  __device__ __forceinline__ i32 held() const { return held_; }
+
  private:
   static constexpr i32 accesses = line_elements<T> / vector;
 
   /// A constant, if that of the message is one and fills whole lines.
-  __device__ __forceinline__ static i32 held(i64 count, i64 line) {
+  __device__ __forceinline__ static i32 held_of(i64 count, i64 line) {
     const i64 left = count - line * line_elements<T>;
     const bool is_full = (count > 0 && count % line_elements<T> == 0) || left > line_elements<T>;
     return is_full ? line_elements<T> : static_cast<i32>(left);

@@ -214,7 +214,8 @@ void check_buffer_of_reference(const clang::ParmVarDecl& parameter, const json& 
 
 }  // namespace
 
-const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, Problems& problems) {
+const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
+                                   Problems& problems) {
   std::vector<const clang::FunctionDecl*> found;
   std::string others;
   for (const clang::FunctionDecl* function : functions_of(parsed)) {
@@ -242,7 +243,8 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
   const bool over_config = parameters.size() == 1 && llvm::isa<clang::TemplateTypeParmDecl>(parameters.getParam(0)) &&
                            !parameters.getParam(0)->isParameterPack();
   if (!over_config) {
-    problems.add(as_template->getLocation(), "'" + name + "' must be a template over one type, Config, or no template");
+    problems.add(as_template->getLocation(),
+                 "'" + name + "' must be a template over one type, " + over + ", or no template");
     return nullptr;
   }
   return as_template;
@@ -268,6 +270,39 @@ void describe_reference(const clang::FunctionDecl& function, const std::vector<s
       check_extent(*parameter, extents, problems);
     }
     answer["parameters"].push_back({{"name", parameter->getNameAsString()}, {"is_buffer", is_buffer}});
+  }
+}
+
+void describe_function(const Parsed& parsed, const clang::FunctionDecl& function, const std::string& type, json& answer,
+                       Problems& problems) {
+  const std::string name = "'" + function.getNameAsString() + "'";
+  const auto given = dtype_of(function.getReturnType().getNonReferenceType());
+  if (given != type) {
+    problems.add(function.getLocation(), name + " returns '" + function.getReturnType().getAsString() +
+                                             "' where values are " + type + "; return that, or make it a template " +
+                                             "over the type of its values");
+  }
+  if (function.isVariadic()) problems.add(function.getLocation(), name + " takes any number of arguments; name each");
+  Comment comment = comment_of(parsed, function);
+  answer["comment"] = comment.text;
+  answer["place"] = problems.place_text(function.getLocation());
+  answer["parameters"] = json::array();
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    const clang::QualType written = parameter->getType();
+    const bool can_change = written->isReferenceType() && !written->getPointeeType().isConstQualified();
+    const auto dtype = dtype_of(written.getNonReferenceType());
+    if (can_change || (dtype != "f32" && dtype != "f64" && dtype != "i32")) {
+      problems.add(parameter->getLocation(), "values come as f32, f64 or i32, and this is '" + written.getAsString() +
+                                                 "'; take " + type + " by value");
+    } else if (*dtype != type) {
+      problems.add(parameter->getLocation(), "values are " + type + " here, and this is " + *dtype + "; take " + type +
+                                                 ", or make " + name + " a template over the type of its values");
+    }
+    if (parameter->getName().empty() && parameter->getFunctionScopeIndex() > 0)
+      problems.add(parameter->getLocation(), "a parameter without a name; a buffer is called by it");
+    answer["parameters"].push_back({{"name", parameter->getNameAsString()},
+                                    {"comment", comment.parameters[parameter->getNameAsString()]},
+                                    {"place", problems.place_text(parameter->getLocation())}});
   }
 }
 

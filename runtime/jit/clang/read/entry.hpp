@@ -34,8 +34,10 @@ class Problems {
   const Parsed& parsed_;
 };
 
-/// The function of that qualified name in the user's files; null, with an error, if there is none or several.
-const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, Problems& problems);
+/// The function of that qualified name in the user's files; null, with an error, if there is none, or several, or a
+/// template over anything but one type, of which `over` says what it is.
+const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
+                                   Problems& problems);
 
 /// Of a template the function that was made of it with the one configuration that was asked for.
 const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry);
@@ -44,6 +46,11 @@ const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry);
 /// `is_const`, as float64: `const double* const* input`, by rank and element.
 void describe_reference(const clang::FunctionDecl& function, const std::vector<std::string>& extents,
                         const nlohmann::json& buffers, nlohmann::json& answer, Problems& problems);
+
+/// The fields `parameters` (with `name`, `comment`, `place`), `place` and `comment` of the answer for a function of
+/// values that gives one of that type: f32, f64 or i32.
+void describe_function(const Parsed& parsed, const clang::FunctionDecl& function, const std::string& type,
+                       nlohmann::json& answer, Problems& problems);
 
 /// The fields `parameters`, `place` and `comment` of the answer, see read_kernel.cpp.
 void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,

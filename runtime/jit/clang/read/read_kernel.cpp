@@ -13,9 +13,10 @@
 #include "runtime/jit/clang/read/splice.hpp"
 #include "runtime/jit/clang/tasks.hpp"
 
-// Question: name, source, headers, `folder` (what the name begins with and emitted files leave out), `entry`, `config`
-// (`struct Config { … };`), `includes` (of the vocabulary, that the emitted entry needs) and `extents`; of a reference
-// `buffers`, each with `name` and `is_const`.
+// Question: name, source, headers, `folder` (what the name begins with and emitted files leave out), `entry` and
+// `includes` (of the vocabulary, that the emitted file needs); of kernels and references `config`
+// (`struct Config { … };`) and `extents`; of a reference `buffers`, each with `name` and `is_const`; of a function
+// within a pattern `type`, f32, f64 or i32, that its values have.
 // Answer: problems, as lint's findings; where there is none all that irisgen::KernelSource has, by its names.
 namespace iris::clang_library {
 namespace {
@@ -28,8 +29,11 @@ constexpr const char* annotations = "#define IRIS_SYMMETRIC __attribute__((annot
 std::string instantiation(const json& question, bool is_template) {
   std::string text;
   for (const auto& header : question.at("includes")) text += "#include <" + header.get<std::string>() + ">\n";
-  text += "namespace irisgen_reading {\nusing namespace iris::device;\n" + question.at("config").get<std::string>();
-  const std::string call = "::" + question.at("entry").get<std::string>() + (is_template ? "<Config>" : "");
+  const bool is_function = question.contains("type");
+  text += "namespace irisgen_reading {\nusing namespace iris::device;\n";
+  if (!is_function) text += question.at("config").get<std::string>();
+  const std::string over = is_function ? question.at("type").get<std::string>() : "Config";
+  const std::string call = "::" + question.at("entry").get<std::string>() + (is_template ? "<" + over + ">" : "");
   return text + "[[maybe_unused]] constexpr auto entry = &" + call + ";\n}\n";
 }
 
@@ -70,14 +74,15 @@ json answer_of(std::vector<Diagnostic> problems) {
 }
 
 /// Whether the entry is a template; its errors, if there are any.
-bool is_template(const ParseRequest& request, const std::string& entry, std::vector<Diagnostic>& problems) {
+bool is_template(const ParseRequest& request, const std::string& entry, const std::string& over,
+                 std::vector<Diagnostic>& problems) {
   const Parsed parsed(request);
   if (!parsed.ok()) {
     problems = parsed.diagnostics();
     return false;
   }
   Problems own(parsed);
-  const clang::NamedDecl* found = find_entry(parsed, entry, own);
+  const clang::NamedDecl* found = find_entry(parsed, entry, over, own);
   problems = own.found;
   return found != nullptr && llvm::isa<clang::FunctionTemplateDecl>(found);
 }
@@ -86,12 +91,15 @@ bool is_template(const ParseRequest& request, const std::string& entry, std::vec
 
 namespace {
 
-json read(const json& question, bool is_kernel) {
+enum class Kind { kernel, reference, function };
+
+json read(const json& question, Kind kind) {
   ParseRequest request = parse_request(question);
   request.before = annotations;
   const auto entry_name = question.at("entry").get<std::string>();
   std::vector<Diagnostic> problems;
-  const bool takes_config = is_template(request, entry_name, problems);
+  const std::string over = kind == Kind::function ? "that of its values" : "Config";
+  const bool takes_config = is_template(request, entry_name, over, problems);
   if (has_errors(problems)) return answer_of(std::move(problems));
 
   Inclusions inclusions;
@@ -100,17 +108,23 @@ json read(const json& question, bool is_kernel) {
   const Parsed parsed(request);
   if (!parsed.ok()) return answer_of(parsed.diagnostics());
   Problems own(parsed);
-  const clang::NamedDecl* entry = find_entry(parsed, entry_name, own);
+  const clang::NamedDecl* entry = find_entry(parsed, entry_name, over, own);
   const clang::FunctionDecl* function = entry == nullptr ? nullptr : instantiated(*entry);
   if (function == nullptr) return answer_of(own.found);
 
   json answer = {{"takes_config", takes_config}, {"constants", used_members(parsed)}};
-  const auto extents = question.at("extents").get<std::vector<std::string>>();
-  if (is_kernel) {
-    describe_entry(parsed, *function, extents, answer, own);
-    describe_reach(parsed, *function, extents, answer, own);
-  } else {
-    describe_reference(*function, extents, question.at("buffers"), answer, own);
+  const auto extents = question.value("extents", std::vector<std::string>());
+  switch (kind) {
+    case Kind::kernel:
+      describe_entry(parsed, *function, extents, answer, own);
+      describe_reach(parsed, *function, extents, answer, own);
+      break;
+    case Kind::reference:
+      describe_reference(*function, extents, question.at("buffers"), answer, own);
+      break;
+    case Kind::function:
+      describe_function(parsed, *function, question.at("type"), answer, own);
+      break;
   }
   const SplicedText spliced =
       splice(inclusions, parsed.preprocessor(), question.at("folder").get<std::string>(), own.found);
@@ -126,11 +140,15 @@ json read(const json& question, bool is_kernel) {
 }  // namespace
 
 json answer_read_kernel(const json& question) {
-  return read(question, true);
+  return read(question, Kind::kernel);
 }
 
 json answer_read_reference(const json& question) {
-  return read(question, false);
+  return read(question, Kind::reference);
+}
+
+json answer_read_function(const json& question) {
+  return read(question, Kind::function);
 }
 
 }  // namespace iris::clang_library

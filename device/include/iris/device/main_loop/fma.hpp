@@ -102,46 +102,46 @@ __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>&
   return sums;
 }
 
-/// Writes what lies inside the matrix, rounded once to T; `width` elements in one access, which divides the fragment's
-/// columns and which the matrix takes.
-template <int width, typename Config, typename T>
-__device__ __forceinline__ void write_fragment(const Matrix<T>& matrix, const TileOrigin& origin,
-                                               const Fragment<Config>& sums) {
+/// Writes what lies inside the place's matrix; `width` elements in one access, which divides the fragment's columns and
+/// which the matrix takes.
+template <int width, typename Config, typename Place>
+__device__ __forceinline__ void write_fragment(const Place& place, const Fragment<Config>& sums) {
+  using Result = typename Config::Result;
+  const auto& matrix = place.matrix;
 #pragma unroll
   for (int i = 0; i < Fragment<Config>::rows; ++i) {
-    const i64 row = origin.row + Fragment<Config>::first_row() + i;
+    const i64 row = Fragment<Config>::first_row() + i;
 #pragma unroll
     for (int j = 0; j < Fragment<Config>::columns; j += width) {
-      const i64 column = origin.column + Fragment<Config>::first_column() + j;
-      Pack<T, width> pack;
+      const i64 column = Fragment<Config>::first_column() + j;
+      if (place.origin.row + row >= matrix.rows || place.origin.column + column >= matrix.columns) continue;
+      Pack<Result, width> pack;
 #pragma unroll
-      for (int lane = 0; lane < width; ++lane) pack[lane] = convert<T>(sums.values[i][j + lane]);
-      if (row < matrix.rows && column < matrix.columns) store_pack(matrix.data + row * matrix.stride + column, pack);
+      for (int lane = 0; lane < width; ++lane) pack[lane] = place.finish(row, column + lane, sums.values[i][j + lane]);
+      store_pack(matrix.data + (place.origin.row + row) * matrix.stride + place.origin.column + column, pack);
     }
   }
 }
 
-/// The tile at `origin` of a matrix of any rank becomes `sums`, each rounded once. Accesses of up to 16 bytes where the
-/// matrix takes them.
-template <typename Config, typename T>
-__device__ __forceinline__ void store_tile(const Matrix<T>& matrix, const TileOrigin& origin,
-                                           const Fragment<Config>& sums) {
-  constexpr int most = 16 / sizeof(T);
+/// Accesses of up to 16 bytes where the matrix takes them.
+template <typename Config, typename Place>
+__device__ __forceinline__ void store_tile(const Place& place, const Fragment<Config>& sums) {
+  constexpr int most = 16 / sizeof(typename Config::Result);
   constexpr int width = Fragment<Config>::columns < most ? Fragment<Config>::columns : most;
-  if (matrix.takes_packs(width)) {
-    write_fragment<width>(matrix, origin, sums);
+  if (place.matrix.takes_packs(width)) {
+    write_fragment<width>(place, sums);
   } else {
-    write_fragment<1>(matrix, origin, sums);
+    write_fragment<1>(place, sums);
   }
 }
 
 struct FusedMultiplyAdd : TileByTile<FusedMultiplyAdd> {
-  template <typename Config, typename T>
+  template <typename Config, typename Place>
   __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
-                                                  const TileOrigin& origin, const TilePlace<T>& place) {
+                                                  const TileOrigin& origin, const Place& place) {
     Fragment<Config> sums = multiply_tile<Config>(a.matrix, b.matrix, origin);
     if constexpr (Scales<typename Config::Element>::are_there) sums.multiply_by(b.scales.product());
-    store_tile<Config>(place.matrix, place.origin, sums);
+    store_tile<Config>(place, sums);
   }
 };
 

@@ -69,9 +69,9 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     platform::Sums4 values[Shape<Config>::wave_rows / side][wave_columns / side];
   };
 
-  template <typename Config, typename T>
+  template <typename Config, typename Place>
   __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
-                                                  const TileOrigin& origin, const TilePlace<T>& place) {
+                                                  const TileOrigin& origin, const Place& place) {
     const int wave = platform::wave_index();
     const Matrix<const Unit<Config>> rows = in_units<Config>(a.matrix);
     Sums<Config> sums = {};
@@ -81,7 +81,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
       accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(rows, origin.row), wave, rows.columns);
     }
     if constexpr (Scales<typename Config::Element>::are_there) multiply_by<Config>(sums, b.scales.product());
-    if (place.matrix.takes_packs(16 / sizeof(T))) {
+    if (place.matrix.takes_packs(16 / sizeof(typename Config::Result))) {
       store<true, Config>(place, sums, wave);
     } else {
       store<false, Config>(place, sums, wave);
@@ -350,28 +350,30 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     }
   }
 
-  /// Writes what lies inside the matrix, each sum rounded once; 16 bytes in an access if `whole`, which the matrix then
-  /// takes, else one element.
-  template <bool whole, typename Config, typename T>
-  __device__ __forceinline__ static void store(const TilePlace<T>& place, const Sums<Config>& sums, int wave) {
-    constexpr int in_access = whole ? 16 / sizeof(T) : 1;
-    const Matrix<T>& to = place.matrix;
+  /// Writes what lies inside the place's matrix; 16 bytes in an access if `whole`, which the matrix then takes, else
+  /// one element.
+  template <bool whole, typename Config, typename Place>
+  __device__ __forceinline__ static void store(const Place& place, const Sums<Config>& sums, int wave) {
+    using Result = typename Config::Result;
+    constexpr int in_access = whole ? 16 / sizeof(Result) : 1;
+    const auto& to = place.matrix;
     const int lane = thread_index() % wave_threads;
 #pragma unroll
     for (int i = 0; i < Shape<Config>::wave_rows / side; ++i) {
-      const i64 row = place.origin.row + first_row<Config>(wave) + i * side + lane % side;
+      const i64 row = first_row<Config>(wave) + i * side + lane % side;
 #pragma unroll
       for (int j = 0; j < wave_columns / side; j += 2) {
-        const i64 first = place.origin.column + first_column<Config>(wave) + j * side + lane / side * width;
+        const i64 first = first_column<Config>(wave) + j * side + lane / side * width;
         const platform::Sums4* const values = sums.values[i] + j;
 #pragma unroll
         for (int k = 0; k < width; k += in_access) {
-          T* const at = to.data + row * to.stride + first + k;
-          if (row >= to.rows || first + k >= to.columns) continue;
+          const i64 column = first + k;
+          if (place.origin.row + row >= to.rows || place.origin.column + column >= to.columns) continue;
+          Result* const at = to.data + (place.origin.row + row) * to.stride + place.origin.column + column;
           if constexpr (whole) {
-            platform::store_bits<16>(at, rounded<T>(values, k));
+            platform::store_bits<16>(at, finished<Result>(place, row, column, values, k));
           } else {
-            store_pack(at, Pack<T, 1>{{convert<T>(values[k / 4][k % 4])}});
+            store_pack(at, Pack<Result, 1>{{place.finish(row, column, values[k / 4][k % 4])}});
           }
         }
       }
@@ -380,17 +382,19 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
 
   /// 16 bytes of results from number `first` on. Word by word: an array of 16-bit elements would go to memory with
   /// hiprtc 5.
-  template <typename T>
-  __device__ __forceinline__ static Bits rounded(const platform::Sums4* values, int first) {
-    constexpr int in_word = sizeof(u32) / sizeof(T);
+  template <typename Result, typename Place>
+  __device__ __forceinline__ static Bits finished(const Place& place, i64 row, i64 column,
+                                                  const platform::Sums4* values, int first) {
+    constexpr int in_word = sizeof(u32) / sizeof(Result);
     Bits bits;
 #pragma unroll
     for (int word = 0; word < 4; ++word) {
-      Pack<T, in_word> results;
+      Pack<Result, in_word> results;
 #pragma unroll
       for (int i = 0; i < in_word; ++i) {
-        const int k = first + word * in_word + i;
-        results[i] = convert<T>(values[k / 4][k % 4]);
+        const int number = word * in_word + i;
+        const int k = first + number;
+        results[i] = place.finish(row, column + number, values[k / 4][k % 4]);
       }
       bits[word] = __builtin_bit_cast(u32, results);
     }

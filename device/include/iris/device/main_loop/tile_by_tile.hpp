@@ -7,10 +7,10 @@ namespace iris::device {
 /// What main loops share in which all threads of a block work on one tile after another and read the operands where
 /// they lie. `Loop` derives from it and has
 ///
-///     template <typename Config, typename T>
-///     static void multiply(const Operand& a, const Operand& b, const TileOrigin& origin, const TilePlace<T>& place)
+///     template <typename Config, typename Place>
+///     static void multiply(const Operand& a, const Operand& b, const TileOrigin& origin, const Place& place)
 ///
-/// by which the whole block multiplies a tile and stores it.
+/// by which the whole block multiplies a tile and stores it; `place` is a TilePlace or what ImagePlace makes look so.
 template <typename Loop>
 struct TileByTile {
   /// What the host prepares for an operand: nothing.
@@ -90,13 +90,25 @@ struct TileByTile {
   template <typename Config>
   static constexpr i64 image_stride = Config::tile_n;
 
-  template <typename Config, typename T>
-  __device__ __forceinline__ static TilePlace<T> as_place(const TilePlace<T>& place) {
+  /// An image as a matrix of its own.
+  template <typename T>
+  struct ImagePlace {
+    Matrix<T> matrix;
+    TileOrigin origin;
+    TileImage<T> image;
+
+    template <typename Value>
+    __device__ __forceinline__ T finish(i64 row, i64 column, Value value) const {
+      return image.finish(row, column, value);
+    }
+  };
+  template <typename Config>
+  __device__ __forceinline__ static TilePlace<Config> as_place(const TilePlace<Config>& place) {
     return place;
   }
   template <typename Config, typename T>
-  __device__ __forceinline__ static TilePlace<T> as_place(const TileImage<T>& image) {
-    return {{image.data, image.rows, Config::tile_n, image_stride<Config>}, {0, 0}};
+  __device__ __forceinline__ static ImagePlace<T> as_place(const TileImage<T>& image) {
+    return {{image.data, image.rows, Config::tile_n, image_stride<Config>}, {0, 0}, image};
   }
 
   template <typename Config, typename Tiles>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <iris/device/launch.hpp>
-#include <iris/device/numeric.hpp>
+#include <iris/device/output.hpp>
 #include <iris/device/tile.hpp>
 
 /// What a template tells a main loop.
@@ -30,21 +30,32 @@ struct TileProduct {
   TileOrigin origin;
 };
 
-/// Where a finished tile goes: to a matrix of any rank, of which it may stick out.
-template <typename T>
+/// Where a finished tile goes: to this rank's output, or a matrix within that, of which it may stick out.
+template <typename Config>
 struct TilePlace {
-  Matrix<T> matrix;
+  Matrix<typename Config::Result> matrix;
   TileOrigin origin;
-};
+  Output<Config> output;
 
+  /// The result that a sum at these places of the tile becomes.
+  __device__ __forceinline__ typename Config::Result finish(i64 row, i64 column,
+                                                            typename Config::Accumulate value) const {
+    const Coordinates begin = output.at(matrix.data - output.data);
+    return output.finish(Coordinates{begin.row + origin.row + row, begin.column + origin.column + column}, value);
+  }
+};
 /// The same for a tile that lies by itself, as the main loop holds it, so that it travels in one piece: tile_m rows,
 /// each image_stride elements after the one before. `rows` of them count. The data is aligned to 16 bytes.
 template <typename T>
 struct TileImage {
   T* data;
   i64 rows;
-};
 
+  template <typename Value>
+  __device__ __forceinline__ T finish(i64 /*row*/, i64 /*column*/, Value value) const {
+    return convert<T>(value);
+  }
+};
 /// Of the blocks that push rows beside their products those that send a certain slice, and how many slices each of them
 /// has sent before that one.
 struct Senders {
@@ -58,7 +69,7 @@ struct Senders {
 ///     i64 count() const                                        how many there are
 ///     Tile at(i64 number) const                                what it needs to know of one, numbered from 0
 ///     TileProduct<Operand<Config>> product(const Tile&) const  what is multiplied
-///     TilePlace<T> place(const Tile&) const                    where the result goes, rounded once to T; or TileImage
+///     TilePlace<Config> place(const Tile&) const               where the results go; or TileImage<T>, of partial sums
 ///
 /// and what it needs of the functions below, in the place of these. Threads that do other things ask at the same time,
 /// so that no answer depends on another.

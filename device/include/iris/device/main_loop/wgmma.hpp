@@ -291,7 +291,7 @@ struct WarpgroupMma {
         for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
-      if (has_rows) stage_results<Config>(block, group * rows_of_warpgroup, sums);
+      if (has_rows) stage_results<Config>(block, tiles.place(tile), group * rows_of_warpgroup, sums);
       signal_staged<Config>(block);
     }
   }
@@ -314,9 +314,11 @@ struct WarpgroupMma {
     if (thread_index() % 32 == 0) platform::arrive(block.staged);
   }
 
-  /// The sums of a warpgroup's rows, rounded once.
-  template <typename Config>
-  __device__ static void stage_results(Shared<Config>& block, int first_row, const f32 (&sums)[Config::tile_n / 2]) {
+  /// The results of a warpgroup's rows. A lane holds pairs of sums of two rows: of each 8 columns in turn first that of
+  /// the upper row, then that of the one 8 rows below.
+  template <typename Config, typename Place>
+  __device__ static void stage_results(Shared<Config>& block, const Place& place, int first_row,
+                                       const f32 (&sums)[Config::tile_n / 2]) {
     using Result = typename Config::Result;
     const int lane = thread_index() % 32;
     const int row = first_row + thread_index() % warpgroup_threads / 32 * 16;
@@ -326,7 +328,10 @@ struct WarpgroupMma {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const f32* const values = sums + column / 2 + 2 * i;
-        const Pack<Result, 2> pair = {{convert<Result>(values[0]), convert<Result>(values[1])}};
+        const int row_of_pair = row + lane / 4 + i % 2 * 8;
+        const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
+        const Pack<Result, 2> pair = {{place.finish(row_of_pair, column_of_pair, values[0]),
+                                       place.finish(row_of_pair, column_of_pair + 1, values[1])}};
         pairs[i] = __builtin_bit_cast(u32, pair);
       }
       Result* const to = &block.finished[row + lane % 16][column + lane / 16 * 8];
@@ -366,8 +371,9 @@ struct WarpgroupMma {
   }
 
   /// By one warp, until the finished tile has been read.
-  template <typename Config, typename Result>
-  __device__ static void send(const Shared<Config>& block, const TilePlace<Result>& place, int lane) {
+  template <typename Config>
+  __device__ static void send(const Shared<Config>& block, const TilePlace<Config>& place, int lane) {
+    using Result = typename Config::Result;
     const Matrix<Result>& to = place.matrix;
     const i64 columns_left = to.columns - place.origin.column;
     const int rows = static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row));

@@ -1,0 +1,165 @@
+#include "generator/emit/functions.hpp"
+
+#include <algorithm>
+
+#include "generator/emit/inliner.hpp"
+#include "generator/emit/layout.hpp"
+#include "irisgen/source.hpp"
+
+namespace irisgen {
+namespace {
+
+/// Of a buffer its element for a result.
+std::string_view index_of(Per per) {
+  switch (per) {
+    case Per::column:
+      return "at.column";
+    case Per::row:
+      return "at.row";
+    case Per::element:
+      return "index";
+    case Per::output:
+      return "0";
+  }
+  return "";
+}
+
+bool uses(const FunctionPlan& function, std::initializer_list<Per> any) {
+  return std::ranges::find_first_of(function.per, any) != function.per.end();
+}
+
+std::string call(const FunctionPlan& function, const std::string& values, const std::string& type) {
+  std::string text = space_of(function) + "::" + function.source.entry + "(" + values;
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
+    text +=
+        ", convert<" + type + ">(" + function.arguments[i].name + "[" + std::string(index_of(function.per[i])) + "])";
+  }
+  return text + ")";
+}
+
+std::string static_struct(const FunctionPlan& function, const std::string& type) {
+  const bool two = function.role == FunctionRole::operation;
+  const std::string values = two ? type + " a, " + type + " b" : type + " value";
+  return "  __device__ __forceinline__ static " + type + " apply(" + values + ") {\n    return " +
+         call(function, two ? "a, b" : "value", type) + ";\n  }\n";
+}
+
+std::string epilogue_struct(const FunctionPlan& function, const std::string& type) {
+  std::string text;
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
+    const iris::Argument& buffer = function.arguments[i];
+    const std::string per(to_string(function.per[i]));
+    text += "  const " + std::string(to_string(buffer.dtype)) + "* " + buffer.name + ";  // " +
+            (function.per[i] == Per::output ? "one element" : "one for each " + per) + "\n";
+  }
+  if (!text.empty()) text = align_trailing_comments(text) + "\n";
+  const std::string at = uses(function, {Per::column, Per::row}) ? " at" : "";
+  const std::string index = uses(function, {Per::element}) ? " index" : "";
+  return text + "  __device__ __forceinline__ " + type + " operator()(" + type + " value, const Coordinates&" + at +
+         ", i64" + index + ") const {\n    return " + call(function, "value", type) + ";\n  }\n";
+}
+
+std::string summary_of(const FunctionPlan& function) {
+  const std::string name = function.source.entry + " of " + function.source.file;
+  switch (function.role) {
+    case FunctionRole::operation:
+      return name + " reduces.";
+    case FunctionRole::prologue:
+      return name + ", for each element that is loaded.";
+    case FunctionRole::epilogue:
+      return name + ", for each result before it is rounded.";
+  }
+  return "";
+}
+
+/// In the vocabulary f32 is a name, in the user's text it may be a keyword.
+constexpr std::string_view in_float64 = " using f32 = f64;\n#define float double";
+
+/// Sets results[i] for one role.
+std::string loop_over(const FunctionPlan& function, const Dtype accumulate) {
+  const bool wraps = accumulate == Dtype::i32;
+  const auto value = [&](const std::string& name) {
+    return wraps ? "static_cast<i32>(" + name + "[i])" : name + "[i]";
+  };
+  std::string values = value("a");
+  if (function.role == FunctionRole::operation) values += ", " + value("b");
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
+    const std::string element = "buffers[" + std::to_string(i) + "][" +
+                                std::string(function.per[i] == Per::column    ? "i % columns"
+                                            : function.per[i] == Per::row     ? "i / columns"
+                                            : function.per[i] == Per::element ? "i"
+                                                                              : "0") +
+                                "]";
+    values += ", " + (wraps ? "static_cast<i32>(" + element + ")" : element);
+  }
+  return "    if (role == " + std::to_string(static_cast<int>(function.role)) + ") results[i] = " + space_of(function) +
+         "::" + function.source.entry + "(" + values + ");\n";
+}
+
+}  // namespace
+
+std::string with_includes(std::string includes, const KernelSource& source) {
+  for (const std::string& header : source.device_includes) {
+    const std::string line = "#include <" + header + ">\n";
+    if (includes.find(line) == std::string::npos) includes += line;
+  }
+  return includes;
+}
+
+std::string users_text(const KernelSource& source, const std::string& space, const std::string& prelude,
+                       const std::string& file, std::size_t lines_before) {
+  std::string text = "namespace " + space + " {" + prelude + "\n" + source.text + "\n";
+  for (const std::string& macro : source.macros) text += "#undef " + macro + "\n";
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  text += "#line " + std::to_string(lines_before + lines + 2) + " \"" + file + "\"\n";
+  return text + "}  // namespace " + space + "\n";
+}
+
+std::string space_of(const FunctionPlan& function) {
+  return std::string(to_string(function.role)) + "_source";
+}
+
+std::string function_structs(const KernelPlan& kernel, const std::string& file, std::size_t lines_before) {
+  const std::string type(to_string(kernel.problem.accumulate));
+  std::string text;
+  for (const FunctionPlan& function : kernel.functions) {
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    text += users_text(function.source, space_of(function), "", file, lines_before + lines) + "\n";
+    text +=
+        wrap_comment(summary_of(function)) + "struct " + std::string(struct_name(function.role)) + " {\n" +
+        (function.role == FunctionRole::epilogue ? epilogue_struct(function, type) : static_struct(function, type)) +
+        "};\n\n";
+  }
+  return text;
+}
+
+std::string epilogue_value(const KernelPlan& kernel) {
+  std::string names;
+  for (const FunctionPlan& function : kernel.functions) {
+    for (const iris::Argument& buffer : function.arguments) names += (names.empty() ? "" : ", ") + buffer.name;
+  }
+  return names.empty() ? "" : "{" + names + "}";
+}
+
+ReferenceSource emit_functions(const Plan& plan) {
+  const std::string name = plan.name + "_functions";
+  const bool in_f32 = plan.problem.accumulate == Dtype::f32;
+  std::string includes = "#include <iris/device/numeric.hpp>\n";
+  for (const FunctionPlan& function : plan.function_plans) includes = with_includes(includes, function.source);
+  std::string text = inline_includes(includes, Platform::host, {}) +
+                     "namespace irisgen_reference {\n\nusing namespace iris::device;\n\n";
+  std::string loops;
+  for (const FunctionPlan& function : plan.function_plans) {
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    text +=
+        users_text(function.source, space_of(function), in_f32 ? std::string(in_float64) : "", name + ".cpp", lines);
+    if (in_f32) text += "#undef float\n";
+    loops += loop_over(function, plan.problem.accumulate);
+  }
+  text += "\nextern \"C\" void " + name + "(i64 role, i64 count, [[maybe_unused]] i64 columns, const f64* a, " +
+          "[[maybe_unused]] const f64* b,\n    [[maybe_unused]] const f64* const* buffers, f64* results) {\n" +
+          "  for (i64 i = 0; i < count; ++i) {\n" + loops + "  }\n}\n\n}  // namespace irisgen_reference\n";
+  return {.name = name + ".cpp", .text = std::move(text), .symbol = name};
+}
+
+}  // namespace irisgen

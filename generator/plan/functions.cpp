@@ -1,0 +1,216 @@
+#include "generator/plan/functions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "irisgen/source_reader.hpp"
+
+namespace irisgen {
+namespace {
+
+struct RoleNames {
+  std::string_view role;
+  std::string_view struct_name;
+  std::string_view member;  // of Config
+};
+constexpr std::array role_names = {RoleNames{"operation", "OperationFunction", "Operation"},
+                                   RoleNames{"prologue", "PrologueFunction", "Prologue"},
+                                   RoleNames{"epilogue", "EpilogueFunction", "Epilogue"}};
+
+const RoleNames& names_of(FunctionRole role) {
+  return role_names.at(static_cast<std::size_t>(role));
+}
+
+/// Values that a function takes before its buffers' elements.
+std::size_t values_of(FunctionRole role) {
+  return role == FunctionRole::operation ? 2 : 1;
+}
+
+class FunctionReader {
+ public:
+  FunctionReader(const KernelSpec& spec, const Problem& problem)
+      : spec_(spec), problem_(problem), report_("kernel '" + spec.name + "'", "") {}
+
+  std::vector<FunctionPlan> read() {
+    const UserFunctions& functions = spec_.functions;
+    if (functions.operation) add(FunctionRole::operation, *functions.operation);
+    if (functions.prologue) add(FunctionRole::prologue, *functions.prologue);
+    if (functions.epilogue) add(FunctionRole::epilogue, *functions.epilogue);
+    report_.throw_if_any();
+    return std::move(plans_);
+  }
+
+ private:
+  void add(FunctionRole role, const UserFunction& said) {
+    const auto source = ask(said);
+    if (!source) return;
+    FunctionPlan plan{.role = role, .source = *source};
+    const std::size_t values = values_of(role);
+    const std::size_t parameters = source->parameters.size();
+    if (parameters < values || (role != FunctionRole::epilogue && parameters > values)) {
+      error(said.where_function, "'" + said.function + "' takes " + std::to_string(parameters) +
+                                     (parameters == 1 ? " parameter (" : " parameters (") + source->place + "), and " +
+                                     article(role) + " takes " + (values == 2 ? "two values" : "one value") +
+                                     (role == FunctionRole::epilogue ? ", and an element of each buffer" : ""));
+      return;
+    }
+    for (std::size_t i = values; i < parameters; ++i) add_buffer(said, source->parameters[i], plan);
+    check_named(said, plan);
+    plans_.push_back(std::move(plan));
+  }
+
+  static std::string article(FunctionRole role) {
+    return (role == FunctionRole::prologue ? "a " : "an ") + std::string(to_string(role));
+  }
+
+  std::optional<KernelSource> ask(const UserFunction& said) {
+    const UserFunctions& functions = spec_.functions;
+    if (!functions.reader) {
+      error(said.where_source,
+            "nothing here can read the source of a function; hand plan() a spec that has been given "
+            "a reader, with iris::attach_source_reader()");
+      return std::nullopt;
+    }
+    try {
+      return functions.reader->read_function(
+          {functions.folder, said.source, said.function, std::string(to_string(problem_.accumulate))});
+    } catch (const SourceError& problem) {
+      report_.error(said.where_source, problem.what(), problem.rendered());
+    } catch (const std::runtime_error& problem) {
+      error(said.where_source, problem.what());
+    }
+    return std::nullopt;
+  }
+
+  void add_buffer(const UserFunction& said, const SourceParameter& parameter, FunctionPlan& plan) {
+    static const std::set<std::string_view> taken = {"context", "maps", "input", "output", "a",     "b",  "a_scale",
+                                                     "b_scale", "m",    "n",     "k",      "value", "at", "index"};
+    if (taken.contains(parameter.name)) {
+      error(said.where_function, "the parameter '" + parameter.name + "' (" + parameter.place +
+                                     ") would be a buffer of a name that the launcher has already; rename it");
+      return;
+    }
+    const auto found = std::ranges::find(said.arguments, parameter.name, &UserFunction::Argument::name);
+    const bool is_said = found != said.arguments.end();
+    const Per per = is_said ? found->per.value_or(Per::column) : Per::column;
+    const Dtype dtype = is_said ? found->dtype.value_or(problem_.result) : problem_.result;
+    const bool whole = problem_.accumulate == Dtype::i32;
+    if (whole != (dtype == Dtype::i32)) {
+      error(is_said ? found->where : said.where_function,
+            "'" + parameter.name + "' is " + std::string(to_string(dtype)) + " where sums are " +
+                std::string(to_string(problem_.accumulate)) + "; whole numbers and floats do not mix");
+    }
+    plan.arguments.push_back({.name = parameter.name,
+                              .access = Access::read,
+                              .dtype = dtype,
+                              .shape = shape_of(per),
+                              .alignment = static_cast<int>(iris::bytes_of(dtype)),
+                              .replicated = results_are_replicated()});
+    plan.per.push_back(per);
+  }
+
+  /// Whether all ranks get the same results, each of which is made on whichever rank.
+  bool results_are_replicated() const {
+    static const std::set<std::string_view> patterns = {"all_reduce", "matmul_all_reduce", "matmul_all_gather"};
+    return patterns.contains(problem_.pattern);
+  }
+
+  /// Of the rank's own output.
+  std::vector<Dimension> shape_of(Per per) const {
+    const std::vector<Argument> arguments = pattern_of(problem_).arguments(problem_);
+    const std::vector<Dimension>& output = std::ranges::find(arguments, Access::write, &Argument::access)->shape;
+    switch (per) {
+      case Per::column:
+        return {output.back()};
+      case Per::row:
+        return {output.front()};
+      case Per::element:
+        return output;
+      case Per::output:
+        break;
+    }
+    return {{.offset = 1}};
+  }
+
+  void check_named(const UserFunction& said, const FunctionPlan& plan) {
+    for (const UserFunction::Argument& argument : said.arguments) {
+      if (std::ranges::find(plan.arguments, argument.name, &Argument::name) != plan.arguments.end()) continue;
+      error(argument.where, "'" + argument.name + "' is no parameter of " + said.function + " (" + plan.source.place +
+                                ") after its value; name one of those, or remove it");
+    }
+  }
+
+  void error(Position where, const std::string& message) { report_.error(where, message); }
+
+  const KernelSpec& spec_;
+  const Problem& problem_;
+  Report report_;
+  std::vector<FunctionPlan> plans_;
+};
+
+/// The kernel of a draft that makes the values which its results are: the last that computes any.
+std::size_t finishing_kernel(const Draft& draft) {
+  std::size_t last = draft.kernels.size();
+  for (std::size_t i = 0; i < draft.kernels.size(); ++i) {
+    if (draft.kernels[i].has_output()) last = i;
+  }
+  return last;
+}
+
+void attach(KernelPlan& kernel, const FunctionPlan& function) {
+  kernel.functions.push_back(function);
+  if (function.role == FunctionRole::operation) return;  // which the template's Config has anyway
+  kernel.constants.push_back({std::string(names_of(function.role).member), function.role, "",
+                              function.source.entry + " of " + function.source.file});
+}
+
+/// New arguments of the kernel, and of each launch of it.
+void pass_buffers(const FunctionPlan& function, std::size_t kernel, Draft& draft) {
+  for (const Argument& argument : function.arguments) {
+    draft.arguments.push_back(argument);
+    draft.kernels[kernel].arguments.push_back(argument);
+  }
+  for (iris::Step& step : draft.steps) {
+    auto* launch = std::get_if<iris::LaunchStep>(&step.action);
+    if (!launch || launch->kernel != static_cast<int>(kernel)) continue;
+    for (const Argument& argument : function.arguments) launch->buffers.push_back(argument.name);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(FunctionRole role) {
+  return names_of(role).role;
+}
+
+std::string_view struct_name(FunctionRole role) {
+  return names_of(role).struct_name;
+}
+
+bool KernelPlan::has_output() const {
+  return !source && std::ranges::find(constants, "Accumulate", &Constant::name) != constants.end();
+}
+
+std::vector<FunctionPlan> read_functions(const KernelSpec& spec, const Problem& problem) {
+  return spec.functions.none() ? std::vector<FunctionPlan>{} : FunctionReader(spec, problem).read();
+}
+
+void attach_functions(const Request& request, std::span<const FunctionPlan> functions, Draft& draft) {
+  for (const FunctionPlan& function : functions) {
+    const std::size_t kernel = finishing_kernel(draft);
+    const std::string words = std::string(request.variant) + " cannot call a function of your own";
+    if (kernel == draft.kernels.size()) refuse(request, "", words + ": it adds in the output; take spinlock");
+    const bool moves_results = draft.kernels.back().part.starts_with("all_gather");
+    if (moves_results && !function.arguments.empty()) {
+      refuse(request, "",
+             words +
+                 " that has buffers: it makes the results in parts, and moves them then; take another "
+                 "variant");
+    }
+    attach(draft.kernels[kernel], function);
+    pass_buffers(function, kernel, draft);
+  }
+}
+
+}  // namespace irisgen

@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+#include <iris/device/output.hpp>
+
+namespace iris::device {
+namespace {
+
+struct Plain {
+  using Result = f16;
+  using Accumulate = f32;
+};
+
+TEST(Output, RoundsOnce) {
+  const Output<Plain> output{nullptr, 4};
+  const auto results = output.finish(PackIndex<2, 1>{0, 0}, Packs<f32, 2, 1>{{{{2049.5f, 1.0f}}}});
+  EXPECT_EQ(convert<f32>(results.packs[0][0]), 2050.0f);
+  EXPECT_EQ(convert<f32>(results.packs[0][1]), 1.0f);
+}
+
+/// Says what it was called with.
+struct Tell {
+  f32 operator()(f32 value, const Coordinates& at, i64 index) const {
+    ++*calls;
+    return value + 1000.0f * static_cast<f32>(at.row) + 100.0f * static_cast<f32>(at.column) +
+           10.0f * static_cast<f32>(index);
+  }
+  int* calls;
+};
+struct Telling {
+  using Result = f32;
+  using Accumulate = f32;
+  using Epilogue = Tell;
+};
+
+TEST(Output, TellsTheEpilogueWhereAValueStands) {
+  int calls = 0;
+  const Output<Telling> output{nullptr, 3, {&calls}};
+  const Pack<f32, 4> results = output.finish(4, Pack<f32, 4>{{1, 2, 3, 4}});  // (1,1), (1,2), (2,0), (2,1)
+  EXPECT_EQ(results[0], 1141.0f);
+  EXPECT_EQ(results[1], 1252.0f);
+  EXPECT_EQ(results[2], 2063.0f);
+  EXPECT_EQ(results[3], 2174.0f);
+  EXPECT_EQ(calls, 4);
+}
+
+TEST(Output, LeavesTheEpilogueAloneWithWhatIsNotThere) {
+  int calls = 0;
+  const Output<Telling> output{nullptr, 3, {&calls}};
+  output.finish(6, Pack<f32, 4>{{1, 2, 3, 4}}, 2);
+  EXPECT_EQ(calls, 2);
+}
+
+}  // namespace
+}  // namespace iris::device

@@ -1,0 +1,342 @@
+#include <cmath>
+
+#include "iris/reference.hpp"
+#include "iris/values.hpp"
+#include "irisgen/pattern.hpp"
+#include "irisgen/source.hpp"
+#include "tests/runtime/user_kernel_samples.hpp"
+
+/// Functions of the user's own within patterns.
+namespace iris::test {
+namespace {
+
+constexpr const char* functions = R"(#include <iris/device/numeric.hpp>
+
+using namespace iris::device;
+
+#define HALF 0.5f
+
+template <typename T>
+__device__ T absolute(T x) {
+  return x < 0 ? -x : x;
+}
+
+template <typename T>
+__device__ T softsign(T x) {
+  return x / (1 + absolute(x));
+}
+
+/// \param bias added first
+template <typename T>
+__device__ T layer(T x, T bias, T scale, T residual, T gain) {
+  return gain * softsign(scale * x + bias) + residual;
+}
+
+template <typename T>
+__device__ T absmax(T a, T b) {
+  const T x = absolute(a);
+  const T y = absolute(b);
+  return x > y ? x : y;
+}
+
+/// log(exp(a) + exp(b)) has no cheaper cousin that needs the order of ranks.
+__device__ f32 first_and_half(f32 a, f32 b) { return a + HALF * b; }
+
+__device__ float square(float x) { return x * x; }
+
+__device__ i32 clamp(i32 x) { return x > 1000 ? 1000 : x < -1000 ? -1000 : x; }
+)";
+
+class UserFunctions : public UserKernel {
+ protected:
+  void SetUp() override {
+    UserKernel::SetUp();
+    write("f.hip", functions);
+  }
+
+  static std::string description(const std::string& pattern, const std::string& shape, const std::string& lines,
+                                 const std::string& dtype = "bf16", int world = 3) {
+    return "irisgen: 1\nkernels:\n  - name: k\n    pattern: " + pattern + "\n    dtype: " + dtype +
+           "\n    world: " + std::to_string(world) + "\n    shape: " + shape + "\n" + lines;
+  }
+};
+
+constexpr const char* all_roles =
+    "    op: {source: f.hip, function: absmax, identity: 0}\n"
+    "    prologue: {source: f.hip, function: square}\n"
+    "    epilogue: {source: f.hip, function: softsign}\n";
+constexpr const char* with_buffers =
+    "    epilogue:\n"
+    "      source: f.hip\n"
+    "      function: layer\n"
+    "      arguments: {scale: {per: row, dtype: f32}, residual: {per: element}, gain: {per: output, dtype: f16}}\n";
+
+struct Case {
+  std::string pattern;
+  std::string variant;
+  bool reduces = false;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string& name : irisgen::pattern_names()) {
+    const irisgen::PatternKeys& keys = irisgen::keys_of(name);
+    if (!keys.takes_accumulate) continue;
+    for (const std::string& variant : keys.variants) all.push_back({name, variant, keys.takes_op});
+  }
+  return all;
+}
+
+class EveryVariant : public UserFunctions, public testing::WithParamInterface<Case> {
+ protected:
+  std::string with_variant(const std::string& lines) const {
+    const bool product = GetParam().pattern.find("matmul") != std::string::npos;
+    const std::string shape = product ? "{m: 39, n: 21, k: 40}" : "{m: 5, n: 21}";
+    return description(GetParam().pattern, shape, "    variant: " + GetParam().variant + "\n" + lines);
+  }
+  /// Whether it makes results of which it does not know where they will lie, or sums in the output.
+  bool moves_results() const {
+    return GetParam().variant == "reduce_scatter_all_gather" ||
+           (GetParam().pattern == "matmul_all_gather" && GetParam().variant == "bulk_synchronous");
+  }
+  bool adds_in_output() const { return GetParam().variant == "atomic"; }
+  void refuses_functions() const {
+    const std::string text =
+        description("all_reduce", "{m: 5, n: 21}",
+                    "    variant: atomic\n    epilogue: {source: f.hip, function: softsign}\n", "f32");
+    EXPECT_NE(problems_of(text).find("atomic cannot call a function of your own"), std::string::npos);
+  }
+};
+
+TEST_P(EveryVariant, calls_an_epilogue_with_its_buffers) {
+  if (adds_in_output()) return refuses_functions();
+  if (moves_results()) {
+    EXPECT_NE(problems_of(with_variant(with_buffers)).find("take another variant"), std::string::npos);
+    return;
+  }
+  const RunReport report = run(plan(with_variant(with_buffers)), {.repeat = 3});
+  EXPECT_TRUE(report.verified);
+  EXPECT_TRUE(report.passed) << report.wrong << " of " << report.elements;
+}
+
+TEST_P(EveryVariant, calls_functions_without_buffers) {
+  if (adds_in_output()) return refuses_functions();
+  const std::string lines = GetParam().reduces ? all_roles : "    epilogue: {source: f.hip, function: softsign}\n";
+  std::string text = with_variant(lines);
+  if (GetParam().variant == "reduce_scatter_all_gather") text.replace(text.find("n: 21"), 5, "n: 24");
+  const RunReport report = run(plan(text), {.repeat = 3});
+  EXPECT_TRUE(report.verified);
+  EXPECT_TRUE(report.passed) << report.wrong << " of " << report.elements;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryVariant, testing::ValuesIn(cases()),
+                         [](const auto& param) { return param.param.pattern + "_" + param.param.variant; });
+
+// By hand, from the inputs: what the references call is not asked.
+TEST_F(UserFunctions, compute_what_they_say) {
+  const irisgen::Plan planned = plan(description("reduce_scatter", "{m: 2, n: 3}",
+                                                 "    prologue: {source: f.hip, function: square}\n"
+                                                 "    epilogue: {source: f.hip, function: layer, arguments: {residual: "
+                                                 "{per: element}, scale: {per: row}, gain: {per: output}}}\n",
+                                                 "f32", 2));
+  ASSERT_EQ(planned.arguments.size(), 6u);
+  const irisgen::Values input = {1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6};
+  const irisgen::Values bias = {0.5, 0.25, 0};
+  const irisgen::Values scale = {1, -2};
+  const irisgen::Values residual = {10, 20, 30, 40, 50, 60};
+  const auto both = [](const irisgen::Values& values) { return BuffersOfRanks(2, to_bytes(values, Dtype::f32)); };
+  RunOptions options;
+  options.inputs = {{"input", both(input)},
+                    {"bias", both(bias)},
+                    {"scale", both(scale)},
+                    {"residual", both(residual)},
+                    {"gain", both({4})}};
+  const RunReport report = run(planned, options);
+  EXPECT_TRUE(report.passed);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const irisgen::Values found = to_values(report.outputs.at(0).content[rank], Dtype::f32);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const double x = input[6 * rank + i];
+      const double y = scale[i / 3] * (2 * x * x) + bias[i % 3];
+      EXPECT_NEAR(found[i], 4 * y / (1 + std::abs(y)) + residual[i], 1e-5) << rank << ", " << i;
+    }
+  }
+}
+
+TEST_F(UserFunctions, reduce_in_the_order_of_ranks) {
+  const irisgen::Plan planned = plan(
+      description("all_reduce", "{n: 2}", "    op: {source: f.hip, function: first_and_half, identity: 0}\n", "f32"));
+  RunOptions options;
+  const auto values = [](double a, double b) { return to_bytes(irisgen::Values{a, b}, Dtype::f32); };
+  options.inputs = {{"input", {values(1, 10), values(2, 20), values(4, 40)}}};
+  options.verify = false;
+  const RunReport report = run(planned, options);
+  EXPECT_EQ(to_values(report.outputs.at(0).content[2], Dtype::f32), (irisgen::Values{4, 40}));
+}
+
+TEST_F(UserFunctions, work_on_whole_numbers_and_in_float64) {
+  EXPECT_TRUE(run(plan(description("all_reduce", "{n: 30}",
+                                   "    op: {source: f.hip, function: absmax, identity: 0}\n"
+                                   "    epilogue: {source: f.hip, function: clamp}\n",
+                                   "i32")))
+                  .passed);
+  EXPECT_TRUE(
+      run(plan(description("matmul", "{m: 5, n: 6, k: 7}", "    epilogue: {source: f.hip, function: layer}\n", "f64")))
+          .passed);
+}
+
+TEST_F(UserFunctions, that_differ_from_their_reference_are_found) {
+  // Of an odd number of values each gives the wrong one where it is called once too often.
+  write("f.hip", R"(#include <iris/device/numeric.hpp>
+template <typename T>
+__device__ T f(T x) { return sizeof(T) == 8 ? x : x * T(1.01); }
+)");
+  const RunReport report =
+      run(plan(description("all_reduce", "{n: 30}", "    epilogue: {source: f.hip, function: f}\n", "f32")));
+  EXPECT_TRUE(report.verified);
+  EXPECT_GT(report.wrong, 80);
+}
+
+TEST_F(UserFunctions, whose_identity_changes_something_are_found) {
+  const std::string text =
+      description("all_reduce", "{n: 30}", "    op: {source: f.hip, function: first_and_half, identity: 0}\n", "f32");
+  try {
+    run(plan(text));
+    FAIL() << "0 is no identity of a + b/2";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("is not the identity of the operation"), std::string::npos)
+        << error.what();
+  }
+}
+
+// Which rank makes a result that all get is the variant's affair.
+TEST_F(UserFunctions, of_replicated_results_have_replicated_buffers) {
+  const std::string lines = "    epilogue: {source: f.hip, function: layer}\n";
+  const irisgen::Plan planned = plan(description("all_reduce", "{n: 2}", lines, "f32", 2));
+  EXPECT_FALSE(planned.arguments.at(0).replicated);
+  ASSERT_TRUE(planned.arguments.at(2).replicated);
+  RunOptions options;
+  const auto values = [](double a, double b) { return to_bytes(irisgen::Values{a, b}, Dtype::f32); };
+  options.inputs = {{"bias", {values(1, 2), values(1, 2)}}};
+  EXPECT_TRUE(run(planned, options).passed);
+  options.inputs = {{"bias", {values(1, 2), values(1, 3)}}};
+  EXPECT_THROW(run(planned, options), std::runtime_error);
+  EXPECT_FALSE(plan(description("reduce_scatter", "{n: 2}", lines, "f32", 2)).arguments.at(2).replicated);
+}
+
+TEST_F(UserFunctions, are_part_of_the_hash) {
+  const std::string text = description("all_reduce", "{n: 30}", "    epilogue: {source: f.hip, function: softsign}\n");
+  const std::string before = plan(text).spec_hash;
+  EXPECT_EQ(plan(text).spec_hash, before);
+  write("f.hip", std::string(functions) + "// changed\n");
+  EXPECT_NE(plan(text).spec_hash, before);
+}
+
+TEST_F(UserFunctions, leave_their_lines_to_compilers) {
+  const irisgen::Plan planned =
+      plan(description("all_reduce", "{n: 30}", "    epilogue: {source: f.hip, function: softsign}\n"));
+  const std::string text = irisgen::emit_sources(planned).at(0).self_contained;
+  EXPECT_NE(text.find("#line 3 \"f.hip\"\nusing namespace iris::device;\n\n#define HALF 0.5f"), std::string::npos);
+  EXPECT_NE(text.find("\n#undef HALF\n"), std::string::npos);
+  EXPECT_NE(text.find("return epilogue_source::softsign(value);"), std::string::npos);
+}
+
+struct Wrong {
+  const char* what;
+  std::string lines;   ///< of the description
+  std::string source;  ///< of w.hip
+  std::vector<std::string> expected;
+};
+
+const std::vector<Wrong>& wrong_functions() {
+  static const std::string epilogue = "    epilogue: {source: w.hip, function: f}\n";
+  static const std::string operation = "    op: {source: w.hip, function: f, identity: 0}\n";
+  static const std::string include = "#include <iris/device/numeric.hpp>\nusing namespace iris::device;\n";
+  static const std::vector<Wrong> all = {
+      {"no such file", "    epilogue: {source: none.hip, function: f}\n", "", {"spec.yaml:8:24", "no such file"}},
+      {"no such function",
+       epilogue,
+       "void g() {}\n",
+       {"w.hip:1:1: error: there is no function 'f' here; there are: g"}},
+      {"a result of another type",
+       epilogue,
+       include + "f64 f(f32 x) { return x; }\n",
+       {"w.hip:3:5: error: 'f' returns 'f64' where values are f32"}},
+      {"no result", epilogue, "void f(float x) {}\n", {"'f' returns 'void' where values are f32"}},
+      {"a value of another type",
+       epilogue,
+       include + "f32 f(f64 x) { return x; }\n",
+       {"w.hip:3:11: error: values are f32 here, and this is f64"}},
+      {"a pointer",
+       epilogue,
+       include + "f32 f(const f32* x) { return *x; }\n",
+       {"values come as f32, f64 or i32, and this is 'const f32 *'; take f32 by value"}},
+      {"a reference", epilogue, include + "f32 f(f32& x) { return x; }\n", {"and this is 'f32 &'"}},
+      {"elements as stored", epilogue, include + "f32 f(bf16 x) { return 0; }\n", {"and this is 'bf16'"}},
+      {"no value",
+       epilogue,
+       "float f() { return 0; }\n",
+       {"w.hip:1:7), and an epilogue takes one value, and an element of each buffer"}},
+      {"one value of two",
+       operation,
+       "float f(float x) { return x; }\n",
+       {"w.hip:1:7), and an operation takes two values"}},
+      {"a prologue with a buffer",
+       "    prologue: {source: w.hip, function: f}\n",
+       "float f(float x, float bias) { return x; }\n",
+       {"and a prologue takes one value"}},
+      {"a buffer without a name",
+       epilogue,
+       "float f(float x, float) { return x; }\n",
+       {"w.hip:1:23: error: a parameter without a name; a buffer is called by it"}},
+      {"a buffer of a name that is taken",
+       epilogue,
+       "float f(float x, float output) { return x; }\n",
+       {"spec.yaml:8:41", "w.hip:1:24) would be a buffer of a name that the launcher has"}},
+      {"an argument that is no parameter",
+       "    epilogue: {source: w.hip, function: f, arguments: {bias: {}}}\n",
+       "float f(float x) { return x; }\n",
+       {"spec.yaml:8:56", "w.hip:1:7) after its value"}},
+      {"whole numbers for floats",
+       "    epilogue: {source: w.hip, function: f, arguments: {bias: {dtype: i32}}}\n",
+       "float f(float x, float bias) { return x; }\n",
+       {"whole numbers and floats do not mix"}},
+      {"the standard library",
+       epilogue,
+       "#include <cmath>\nfloat f(float x) { return std::exp(x); }\n",
+       {"w.hip:1:10: error: 'cmath' file not found"}},
+      {"a function of the library",
+       epilogue,
+       "float f(float x) { return expf(x); }\n",
+       {"w.hip:1:27: error: use of undeclared identifier 'expf'"}},
+      {"a template over two types",
+       epilogue,
+       "template <typename A, typename B> A f(A a, B b) { return a; }\n",
+       {"'f' must be a template over one type, that of its values, or no template"}},
+      {"two functions",
+       epilogue,
+       "float f(float x) { return x; }\nfloat f(double x) { return x; }\n",
+       {"several functions are called 'f'"}},
+      {"a variable", epilogue, "static int f;\n", {"there is no function 'f' here"}},
+      {"a syntax error", epilogue, "float f(float x) { return ; }\n", {"w.hip:1:20: error: non-void function"}},
+  };
+  return all;
+}
+
+class WrongFunction : public UserFunctions, public testing::WithParamInterface<Wrong> {};
+
+TEST_P(WrongFunction, is_an_error_with_a_place) {
+  write("w.hip", GetParam().source);
+  const std::string report = problems_of(description("all_reduce", "{n: 30}", GetParam().lines, "f32"));
+  for (const std::string& expected : GetParam().expected)
+    EXPECT_NE(report.find(expected), std::string::npos) << expected << "\nis not in\n" << report;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrongFunction, testing::ValuesIn(wrong_functions()), [](const auto& param) {
+  std::string name = param.param.what;
+  for (char& c : name) c = c == ' ' ? '_' : c;
+  return name;
+});
+
+}  // namespace
+}  // namespace iris::test
