@@ -4,6 +4,7 @@
 
 #include "generator/emit/inliner.hpp"
 #include "generator/emit/layout.hpp"
+#include "generator/emit/math_names.hpp"
 #include "irisgen/source.hpp"
 
 namespace irisgen {
@@ -106,6 +107,10 @@ std::string with_includes(std::string includes, const KernelSource& source) {
   return includes;
 }
 
+std::string using_device(std::string_view includes, std::string_view text) {
+  return "using namespace iris::device;\n" + math_declarations(includes, text);
+}
+
 std::string users_text(const KernelSource& source, const std::string& space, const std::string& prelude,
                        const std::string& file, std::size_t lines_before) {
   std::string text = "namespace " + space + " {" + prelude + "\n" + source.text + "\n";
@@ -146,8 +151,10 @@ ReferenceSource emit_functions(const Plan& plan) {
   const bool in_f32 = plan.problem.accumulate == Dtype::f32;
   std::string includes = "#include <iris/device/numeric.hpp>\n";
   for (const FunctionPlan& function : plan.function_plans) includes = with_includes(includes, function.source);
-  std::string text = inline_includes(includes, Platform::host, {}) +
-                     "namespace irisgen_reference {\n\nusing namespace iris::device;\n\n";
+  std::string texts;
+  for (const FunctionPlan& function : plan.function_plans) texts += function.source.text;
+  std::string text = inline_includes(includes, Platform::host, {}) + "namespace irisgen_reference {\n\n" +
+                     using_device(includes, texts) + "\n";
   std::string loops;
   for (const FunctionPlan& function : plan.function_plans) {
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));

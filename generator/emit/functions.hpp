@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "irisgen/plan.hpp"
 
@@ -9,6 +10,9 @@ namespace irisgen {
 
 /// `includes`, and what the source includes of device/ beside those.
 std::string with_includes(std::string includes, const KernelSource& source);
+
+/// Brings device/'s names to a text that includes so much of it. Ends with a line end.
+std::string using_device(std::string_view includes, std::string_view text);
 
 /// A user's text in a namespace, in a file of that name that has so many lines before. The compilers' messages name the
 /// user's file for what comes from there. `prelude` stands before the text, without a line end in it.

@@ -150,9 +150,18 @@ std::size_t lines_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
+/// All text of the user's own in a kernel.
+std::string users_texts(const KernelPlan& kernel) {
+  std::string text = kernel.source ? kernel.source->text : "";
+  for (const FunctionPlan& function : kernel.functions) text += function.source.text;
+  return text;
+}
+
 /// What stands below the includes, in a file that has so many lines before.
-std::string below_includes(const KernelPlan& kernel, Platform platform, std::size_t lines_before) {
-  std::string text = "namespace irisgen_kernels::" + kernel.symbol + " {\n\nusing namespace iris::device;\n\n";
+std::string below_includes(const KernelPlan& kernel, Platform platform, std::string_view includes,
+                           std::size_t lines_before) {
+  std::string text =
+      "namespace irisgen_kernels::" + kernel.symbol + " {\n\n" + using_device(includes, users_texts(kernel)) + "\n";
   text += function_structs(kernel, kernel.stem + ".hip", lines_before + lines_of(text));
   text += align_trailing_comments(config_struct(kernel)) + "\n";
   if (kernel.source) {
@@ -171,7 +180,9 @@ Source emit_source(const Plan& plan, const KernelPlan& kernel) {
       kernel.source ? with_includes("", *kernel.source) : split_template(kernel.template_path).includes;
   for (const FunctionPlan& function : kernel.functions) includes = with_includes(std::move(includes), function.source);
   const std::string top = banner(plan, kernel);
-  const auto file = [&](const std::string& head) { return head + below_includes(kernel, platform, lines_of(head)); };
+  const auto file = [&](const std::string& head) {
+    return head + below_includes(kernel, platform, includes, lines_of(head));
+  };
   Source source{
       .name = kernel.stem + ".hip",
       .text = file(top + includes + "\n"),
@@ -212,9 +223,10 @@ ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference) 
     values.push_back(parameter.is_buffer ? "buffers[" + position(plan.arguments) + "]"
                                          : "extents[" + position(plan.problem.extents) + "]");
   }
-  std::string text = inline_includes(with_includes("", reference), Platform::host, {}) +
-                     "namespace irisgen_reference {\n\n" + "using namespace iris::device;\n\n" +
-                     align_trailing_comments(config_struct(kernel)) + "\n";
+  const std::string includes = with_includes("", reference);
+  std::string text = inline_includes(includes, Platform::host, {}) + "namespace irisgen_reference {\n\n" +
+                     using_device(includes, reference.text) + "\n" + align_trailing_comments(config_struct(kernel)) +
+                     "\n";
   text += users_text(reference, "source", "", name + ".cpp", lines_of(text));
   text += "\nextern \"C\" void " + name +
           "(const i64* extents, f64* const* const* buffers) {\n  source::" + reference.entry +

@@ -4,6 +4,7 @@
 #include "iris/device/barrier.hpp"
 #include "iris/device/lines.hpp"
 #include "iris/device/main_loop.hpp"
+#include "iris/device/math.hpp"
 #include "iris/device/reduce.hpp"
 
 using namespace iris::device;
@@ -52,5 +53,7 @@ void kernel(const Context& context, f32* values, u32* count) {
 #elif defined(MISUSE_ATOMIC_SUM_OF_HALVES)
   f16 half = {0};
   atomic_add(&half, half);
+#elif defined(MISUSE_EXPONENTIAL_OF_AN_INTEGER)
+  values[0] = exp(1);
 #endif
 }

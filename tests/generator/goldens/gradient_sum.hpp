@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_458e57e494681a78 {
+inline namespace builds_4ec3332a1345626d {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -35,5 +35,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_458e57e494681a78
+}  // namespace builds_4ec3332a1345626d
 }  // namespace irisgen_kernels

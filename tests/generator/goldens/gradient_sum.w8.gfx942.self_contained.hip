@@ -218,7 +218,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x972fcee9
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xac25675c
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -351,7 +351,6 @@ __device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
 __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
   return __builtin_fma(a, b, c);
 }
-
 /// The release half of an order: what this thread did or observed before is visible in the scope afterwards.
 template <Order order, Scope scope>
 __device__ __forceinline__ void release() {
@@ -480,7 +479,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x972fcee9
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xac25675c
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 

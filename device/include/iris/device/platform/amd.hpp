@@ -136,7 +136,6 @@ __device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
 __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
   return __builtin_fma(a, b, c);
 }
-
 /// The release half of an order: what this thread did or observed before is visible in the scope afterwards.
 template <Order order, Scope scope>
 __device__ __forceinline__ void release() {

@@ -106,7 +106,6 @@ inline f32 fma(f32 a, f32 b, f32 c) {
 inline f64 fma(f64 a, f64 b, f64 c) {
   return a * b + c;
 }
-
 /// Any read-modify-write: fibers share one OS thread and change only in before_atomic, so plain accesses are atomic.
 template <typename T, typename Update>
 T update(T* address, Update updated) {

@@ -113,7 +113,6 @@ __device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
 __device__ __forceinline__ f64 fma(f64 a, f64 b, f64 c) {
   return __fma_rn(a, b, c);
 }
-
 // The builtins take literals only. IRIS_ATOMIC(builtin, arguments…) returns builtin(arguments…, order, scope) for the
 // template arguments `order` and `scope` of the function around it.
 #define IRIS_AT_SCOPE(builtin, order, ...)                        \
