@@ -101,7 +101,7 @@ TEST_F(WatchedStore, in_a_function_of_ones_own_is_there) {
                        "  if (context.rank == 0) keep(reinterpret_cast<Row*>(output + 6), row);\n",
                        helper));
   EXPECT_EQ(report.worst.element.index, 7);
-  expect_store(report, "k.hip:5:9", 0, 0, 3);
+  expect_store(report, "k.hip:5:7", 0, 0, 3);
 }
 
 TEST_F(WatchedStore, of_two_in_branches_is_the_one_that_ran) {

@@ -74,7 +74,8 @@ class InlineVocabulary : public llvm::PassInfoMixin<InlineVocabulary> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
     for (llvm::Function& function : module) {
       const llvm::DISubprogram* place = function.getSubprogram();
-      if (place == nullptr || place->getUnit() == nullptr || place->getFile() != place->getUnit()->getFile()) continue;
+      if (place == nullptr || place->getUnit() == nullptr || place->getFilename() != place->getUnit()->getFilename())
+        continue;
       function.removeFnAttr(llvm::Attribute::NoInline);
       function.addFnAttr(llvm::Attribute::AlwaysInline);
     }
