@@ -50,8 +50,8 @@ ExitCode list_rules(bool json) {
 }
 
 bool is_clean(const LintedFile& file) {
-  return std::ranges::all_of(file.findings, [](const iris::LintFinding& finding) {
-    return finding.severity == iris::LintFinding::Severity::note;
+  return std::ranges::all_of(file.findings, [](const SourceDiagnostic& finding) {
+    return finding.severity == SourceDiagnostic::Severity::note;
   });
 }
 

@@ -4,18 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "iris/lint.hpp"
+#include "irisgen/source_diagnostic.hpp"
 
 namespace irisgen::cli {
 
 /// What lint says of one file.
 struct LintedFile {
   std::string name;
-  std::vector<iris::LintFinding> findings;
+  std::vector<SourceDiagnostic> findings;
 };
 
-/// Each finding as Clang shows it: `file:line:column: warning: message [rule]`, the line, its range marked and the text
-/// that would be right below that, then the notes. Ends with a newline unless it is empty. `color` uses ANSI escapes.
+/// Every finding as irisgen::render shows it.
 std::string render(const LintedFile& file, bool color);
 
 nlohmann::ordered_json to_json(const std::vector<LintedFile>& files);

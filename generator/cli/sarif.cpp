@@ -3,12 +3,13 @@
 
 #include "generator/cli/lint_report.hpp"
 #include "generator/language/unicode.hpp"
+#include "iris/lint.hpp"
 
 namespace irisgen::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Severity = iris::LintFinding::Severity;
+using Severity = SourceDiagnostic::Severity;
 
 /// A relative or absolute path as a URI: what has a meaning in one is written as %xx.
 std::string uri_of(const std::string& path) {
@@ -35,7 +36,7 @@ int column_of(const std::string& line, int bytes) {
   return column;
 }
 
-Json region_of(const iris::SourceRange& where) {
+Json region_of(const SourceRange& where) {
   Json region = {{"startLine", std::max(where.line, 1)}, {"startColumn", column_of(where.source_line, where.column)}};
   const bool one_line = where.end_line == where.line;
   region["endLine"] = std::max(where.end_line, 1);
@@ -43,14 +44,14 @@ Json region_of(const iris::SourceRange& where) {
   return region;
 }
 
-Json location_of(const iris::SourceRange& where) {
+Json location_of(const SourceRange& where) {
   return {{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(where.file)}}}, {"region", region_of(where)}}}};
 }
 
 /// The replacements of a finding belong together: half of them is no remedy.
-Json fix_of(const std::vector<iris::FixIt>& fix_its) {
+Json fix_of(const std::vector<FixIt>& fix_its) {
   Json replacements = Json::array();
-  for (const iris::FixIt& fix_it : fix_its) {
+  for (const FixIt& fix_it : fix_its) {
     replacements.push_back({{"deletedRegion", region_of(fix_it.where)}, {"insertedContent", {{"text", fix_it.text}}}});
   }
   const Json change = {{"artifactLocation", {{"uri", uri_of(fix_its.front().where.file)}}},
@@ -58,13 +59,13 @@ Json fix_of(const std::vector<iris::FixIt>& fix_its) {
   return {{"description", {{"text", "What would be right"}}}, {"artifactChanges", Json::array({change})}};
 }
 
-Json result_of(const iris::LintFinding& finding) {
+Json result_of(const SourceDiagnostic& finding) {
   constexpr std::array levels = {"error", "warning", "note"};
   Json result = {{"ruleId", finding.rule.empty() ? "compiler" : finding.rule},
                  {"level", levels[static_cast<std::size_t>(finding.severity)]},
                  {"message", {{"text", finding.message}}},
                  {"locations", Json::array({location_of(finding.where)})}};
-  for (const iris::LintFinding& note : finding.notes) {
+  for (const SourceDiagnostic& note : finding.notes) {
     Json related = location_of(note.where);
     related["message"] = {{"text", note.message}};
     result["relatedLocations"].push_back(std::move(related));
@@ -83,7 +84,7 @@ Json to_sarif(const std::vector<LintedFile>& files) {
   rules.push_back({{"id", "compiler"}, {"shortDescription", {{"text", "what the compiler says"}}}});
   Json results = Json::array();
   for (const LintedFile& file : files) {
-    for (const iris::LintFinding& finding : file.findings) results.push_back(result_of(finding));
+    for (const SourceDiagnostic& finding : file.findings) results.push_back(result_of(finding));
   }
   const Json driver = {{"name", "irisgen lint"}, {"version", IRISGEN_VERSION}, {"rules", std::move(rules)}};
   return {

@@ -20,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::string_view rank_marker = "{rank}";
-
 /// The inputs are what is read or updated, the outputs what is written or updated.
 enum class Side { input, output };
 
@@ -111,7 +109,7 @@ void add_assignment(Assignments& assignments, const std::string& option, const s
 }
 
 void require_file_per_rank(const Plan& plan, const std::string& name, const std::string& pattern) {
-  if (plan.problem.world == 1 || pattern.find(rank_marker) != std::string::npos) return;
+  if (plan.problem.world == 1 || pattern != iris::path_of_rank(pattern, 0)) return;
   throw UsageError("--output " + name + "=" + pattern + " needs {rank} in its name: there are " +
                    std::to_string(plan.problem.world) + " ranks");
 }
@@ -131,14 +129,6 @@ Assignments parse_assignments(const std::string& option, const std::vector<std::
   return assignments;
 }
 
-std::string path_of_rank(std::string pattern, int rank) {
-  const std::string digits = std::to_string(rank);
-  for (auto at = pattern.find(rank_marker); at != std::string::npos; at = pattern.find(rank_marker, at)) {
-    pattern.replace(at, rank_marker.size(), digits);
-  }
-  return pattern;
-}
-
 Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents) {
   iris::Extents found = plan.problem.static_extents();
   take_given_extents(plan, extents, found);
@@ -146,7 +136,7 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
   for (const auto& [name, pattern] : patterns) {
     const iris::Argument& argument = argument_named(plan, name, Side::input);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
-      files[name].push_back(iris::read_npy(path_of_rank(pattern, rank), argument.dtype));
+      files[name].push_back(iris::read_npy(iris::path_of_rank(pattern, rank), argument.dtype));
       learn(argument, files[name].back().shape, found);
     }
   }
@@ -159,7 +149,7 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
     const Shape expected = iris::shape_of(argument.shape, found);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
       iris::NpyArray& array = arrays[static_cast<std::size_t>(rank)];
-      require_shape(path_of_rank(patterns.at(name), rank), argument, array.shape, expected);
+      require_shape(iris::path_of_rank(patterns.at(name), rank), argument, array.shape, expected);
       inputs.buffers[name].push_back(std::move(array.bytes));
     }
   }
@@ -169,13 +159,13 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
 void check_output_patterns(const Plan& plan, const Assignments& patterns, const Assignments& inputs) {
   std::vector<fs::path> input_files;
   for (const auto& [name, pattern] : inputs) {
-    for (int rank = 0; rank < plan.problem.world; ++rank) input_files.emplace_back(path_of_rank(pattern, rank));
+    for (int rank = 0; rank < plan.problem.world; ++rank) input_files.emplace_back(iris::path_of_rank(pattern, rank));
   }
   for (const auto& [name, pattern] : patterns) {
     argument_named(plan, name, Side::output);
     require_file_per_rank(plan, name, pattern);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
-      const std::string file = path_of_rank(pattern, rank);
+      const std::string file = iris::path_of_rank(pattern, rank);
       require_folder(file);
       check_named_file({"--output", file, iris::is_npy}, input_files);
     }
@@ -191,7 +181,7 @@ void write_outputs(const Plan& plan, const Assignments& patterns, const iris::Ru
     const iris::Argument& argument = argument_named(plan, name, Side::output);
     const auto output = std::ranges::find(report.outputs, name, &iris::RunOutput::name);
     for (int rank = 0; rank < plan.problem.world; ++rank) {
-      iris::write_npy(path_of_rank(pattern, rank),
+      iris::write_npy(iris::path_of_rank(pattern, rank),
                       {argument.dtype, shown_shape(output->shape), output->content.at(static_cast<std::size_t>(rank))});
     }
   }

@@ -15,9 +15,6 @@ using Assignments = std::map<std::string, std::string>;
 /// Splits each at its first '='. Throws UsageError naming `option` for one without, or for a name given twice.
 Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts);
 
-/// The pattern with every `{rank}` replaced.
-std::string path_of_rank(std::string pattern, int rank);
-
 /// What the command line gives to a launch.
 struct Inputs {
   std::map<std::string, iris::BuffersOfRanks> buffers;  ///< by argument

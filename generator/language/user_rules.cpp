@@ -114,4 +114,8 @@ std::optional<UserKernel> read_user_kernel(const Value& kernel, Report& report) 
   return user;
 }
 
+std::string path_from(const std::string& folder, const std::string& file) {
+  return folder == "." || folder.empty() ? file : folder + (folder.ends_with('/') ? "" : "/") + file;
+}
+
 }  // namespace irisgen

@@ -10,9 +10,10 @@
 /// What the writer of a manifest's JSON and its reader share.
 namespace iris {
 
-/// Of BlockIndex, in its order.
+/// Of Access, in its order.
 inline constexpr std::array<std::string_view, 3> access_names = {"read", "write", "update"};
 
+/// Of BlockIndex, in its order.
 inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
 
 /// Of InPlace, in its order.

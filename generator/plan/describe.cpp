@@ -41,7 +41,7 @@ std::string describe(const Problem& problem, std::string_view variant) {
 }
 
 std::string pattern_words(std::string_view pattern) {
-  return pattern == user_pattern ? "kernel of your own" : std::string(pattern);
+  return pattern == user_pattern ? "user kernel" : std::string(pattern);
 }
 
 std::vector<iris::NamedExtent> named_extents(const Problem& problem) {

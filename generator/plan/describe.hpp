@@ -15,7 +15,7 @@ std::string describe(const Plan& plan, const KernelPlan& kernel);
 /// What is computed, without the algorithm where none is given: `all_reduce of f32, sum in f32, 8 ranks, n = 85002`.
 std::string describe(const Problem& problem, std::string_view variant = {});
 
-/// `all_reduce`, or `kernel of your own`.
+/// `all_reduce`, or `user kernel`.
 std::string pattern_words(std::string_view pattern);
 
 /// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and

@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "generator/manifest/hash.hpp"
+#include "irisgen/user_kernel.hpp"
 #include "runtime/jit/compilers/ask.hpp"
+#include "runtime/jit/compilers/source_diagnostics.hpp"
 
 namespace iris {
 namespace {
 
 using irisgen::KernelSource;
+using irisgen::SourceDiagnostic;
 using irisgen::SourceError;
 using irisgen::SourceQuestion;
 using nlohmann::json;
@@ -32,28 +35,6 @@ std::optional<std::string> read_file(const std::string& path) {
   if (!file.read(text.data(), most_bytes) && (file.bad() || file.gcount() == 0) && !file.eof()) return std::nullopt;
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
-}
-
-/// `halo.hip:12:3: error: …`, the line and a caret below it, then its notes.
-std::string rendered(const json& diagnostic) {
-  const json& place = diagnostic.at("place");
-  const auto column = place.at("column").get<int>();
-  std::string text = place.at("file").get<std::string>() + ":" + std::to_string(place.at("line").get<int>()) + ":" +
-                     std::to_string(column) + ": " + diagnostic.at("severity").get<std::string>() + ": " +
-                     diagnostic.at("message").get<std::string>() + "\n";
-  const auto line = place.at("source_line").get<std::string>();
-  if (!line.empty() && column > 0) {
-    std::string indent = line.substr(0, static_cast<std::size_t>(column - 1));
-    for (char& c : indent) c = c == '\t' ? '\t' : ' ';
-    text.append("  ").append(line).append("\n  ").append(indent).append("^\n");
-  }
-  for (const json& note : diagnostic.at("notes")) text += rendered(note);
-  return text;
-}
-
-/// The path to open: `source` below `folder`, without a leading `./`.
-std::string path_of(const std::string& folder, const std::string& source) {
-  return folder == "." ? source : folder + (folder.ends_with('/') ? "" : "/") + source;
 }
 
 /// What kernels and references have.
@@ -113,31 +94,32 @@ std::vector<std::string> includes_for(const SourceQuestion& question, Kind kind)
   return includes;
 }
 
-KernelSource read_by_clang(const SourceQuestion& question, Kind kind, const std::string& path,
-                           const std::string& text) {
-  const std::vector<std::string> includes = includes_for(question, kind);
+/// All that the answer depends on, but for the content of files.
+json question_for_clang(const SourceQuestion& question, Kind kind, const std::string& path) {
   json buffers = json::array();
   for (const SourceQuestion::Buffer& buffer : question.buffers)
     buffers.push_back({{"name", buffer.name}, {"is_const", buffer.is_const}});
-  const json answer = ask({{"task", kind == Kind::kernel ? "read_kernel" : "read_reference"},
-                           {"name", path},
-                           {"source", text},
-                           {"folder", path.substr(0, path.size() - question.source.size())},
-                           {"entry", question.entry},
-                           {"config", question.config},
-                           {"includes", includes},
-                           {"extents", question.extents},
-                           {"buffers", buffers}});
-  std::string words;
-  for (const json& problem : answer.at("problems")) words += rendered(problem);
-  if (!words.empty()) {
-    const json& first = answer.at("problems").front().at("place");
-    throw SourceError("'" + question.entry + "' of " + question.source + " cannot be read; see " +
-                          first.at("file").get<std::string>() + ":" + std::to_string(first.at("line").get<int>()),
-                      std::move(words));
+  return {{"task", kind == Kind::kernel ? "read_kernel" : "read_reference"},
+          {"name", path},
+          {"folder", path.substr(0, path.size() - question.source.size())},
+          {"entry", question.entry},
+          {"config", question.config},
+          {"includes", includes_for(question, kind)},
+          {"extents", question.extents},
+          {"buffers", buffers}};
+}
+
+KernelSource source_from(const SourceQuestion& question, Kind kind, const json& answer) {
+  std::vector<SourceDiagnostic> problems = source_diagnostics(answer.at("problems"));
+  if (!problems.empty()) {
+    const irisgen::SourceRange& first = problems.front().where;
+    throw SourceError("'" + question.entry + "' of " + question.source + " cannot be read; see " + first.file + ":" +
+                          std::to_string(first.line),
+                      std::move(problems));
   }
   KernelSource source = kind == Kind::kernel ? kernel_source(question, answer) : reference_source(question, answer);
-  source.device_includes = includes;
+  source.device_includes = includes_for(question, kind);
+  const std::vector<std::string> includes = source.device_includes;
   for (const json& include : answer.at("device_includes")) {
     if (std::ranges::find(includes, include.get<std::string>()) == includes.end())
       source.device_includes.push_back(include);
@@ -157,18 +139,17 @@ class ClangReader final : public irisgen::SourceReader {
   };
 
   KernelSource read(const SourceQuestion& question, Kind kind) const {
-    const std::string path = path_of(question.folder, question.source);
-    const std::optional<std::string> text = read_file(path);
-    if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
-    json buffers = json::array();
-    for (const SourceQuestion::Buffer& buffer : question.buffers) buffers.push_back({buffer.name, buffer.is_const});
-    const std::string key =
-        json{static_cast<int>(kind), path, question.entry, question.config, question.extents, buffers}.dump();
+    const std::string path = irisgen::path_from(question.folder, question.source);
+    json asked = question_for_clang(question, kind, path);
+    const std::string key = asked.dump();
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key);
         known != known_.end() && known->second.hash == hash_of(known->second.source.files))
       return known->second.source;
-    KernelSource source = read_by_clang(question, kind, path, *text);
+    const std::optional<std::string> text = read_file(path);
+    if (!text) throw std::runtime_error("no such file, or it may not be read: " + path);
+    asked["source"] = *text;
+    KernelSource source = source_from(question, kind, ask(std::move(asked)));
     const std::string hash = hash_of(source.files);
     return known_.insert_or_assign(key, Known{std::move(source), hash}).first->second.source;
   }

@@ -265,4 +265,13 @@ void write_npy(const std::string& path, const NpyArray& array) {
   write_whole_file(path, format_npy(array));
 }
 
+std::string path_of_rank(std::string pattern, int rank) {
+  constexpr std::string_view rank_marker = "{rank}";
+  const std::string digits = std::to_string(rank);
+  for (auto at = pattern.find(rank_marker); at != std::string::npos; at = pattern.find(rank_marker, at)) {
+    pattern.replace(at, rank_marker.size(), digits);
+  }
+  return pattern;
+}
+
 }  // namespace iris

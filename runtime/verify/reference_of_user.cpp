@@ -137,19 +137,13 @@ class FileReference final : public Reference {
       }
       expected.emplace_back();
       for (int rank = 0; rank < manifest.problem.world; ++rank)
-        expected.back().push_back(read(path_of(file->second, rank), argument, extents));
+        expected.back().push_back(
+            read(irisgen::path_from(folder_, path_of_rank(file->second, rank)), argument, extents));
     }
     return expected;
   }
 
  private:
-  std::string path_of(std::string pattern, int rank) const {
-    constexpr std::string_view marker = "{rank}";
-    for (auto at = pattern.find(marker); at != std::string::npos; at = pattern.find(marker))
-      pattern.replace(at, marker.size(), std::to_string(rank));
-    return folder_ == "." ? pattern : folder_ + (folder_.ends_with('/') ? "" : "/") + pattern;
-  }
-
   Expectation read(const std::string& path, const Argument& argument, const Extents& extents) const {
     const NpyArray array = read_npy(path, argument.dtype);
     const Values values = to_values(array.bytes, argument.dtype);

@@ -13,6 +13,10 @@
 namespace iris {
 namespace {
 
+using irisgen::FixIt;
+using irisgen::SourceDiagnostic;
+using irisgen::SourceRange;
+
 namespace fs = std::filesystem;
 
 const fs::path root = IRISGEN_SOURCE_DIR;
@@ -37,9 +41,9 @@ Expected expected_in(const std::string& source) {
   return expected;
 }
 
-Expected found_in(const std::vector<LintFinding>& findings) {
+Expected found_in(const std::vector<SourceDiagnostic>& findings) {
   Expected found;
-  for (const LintFinding& finding : findings)
+  for (const SourceDiagnostic& finding : findings)
     found.emplace(finding.where.line, finding.rule + (finding.rule.empty() ? finding.message : ""));
   return found;
 }
@@ -111,8 +115,8 @@ template <typename Config>
 __device__ void kernel(const Context& context, const f32* in, f32* out, u32* counts, i64 m, i64 n) {
   Launch<Config> launch(context);
 )" + statements + "\n}\n";
-  for (const LintFinding& finding : lint("sample.hip", source)) {
-    EXPECT_NE(finding.severity, LintFinding::Severity::error) << finding.message;
+  for (const SourceDiagnostic& finding : lint("sample.hip", source)) {
+    EXPECT_NE(finding.severity, SourceDiagnostic::Severity::error) << finding.message;
     rules.insert(finding.rule);
   }
   return rules;
@@ -143,7 +147,7 @@ TEST_F(Lint, keeps_what_a_comment_does_not_name) {
 }
 
 /// The source with all that findings offer done, last places first.
-std::string repaired(std::string source, const std::vector<LintFinding>& findings) {
+std::string repaired(std::string source, const std::vector<SourceDiagnostic>& findings) {
   std::vector<std::size_t> lines = {0, 0};  // where each begins, by its number
   for (std::size_t i = 0; i < source.size(); ++i) {
     if (source[i] == '\n') lines.push_back(i + 1);
@@ -152,7 +156,7 @@ std::string repaired(std::string source, const std::vector<LintFinding>& finding
     return lines.at(static_cast<std::size_t>(line)) + static_cast<std::size_t>(column) - 1;
   };
   std::map<std::size_t, std::pair<std::size_t, std::string>> replacements;
-  for (const LintFinding& finding : findings) {
+  for (const SourceDiagnostic& finding : findings) {
     for (const FixIt& fix_it : finding.fix_its) {
       const std::size_t begin = offset(fix_it.where.line, fix_it.where.column);
       replacements[begin] = {offset(fix_it.where.end_line, fix_it.where.end_column) - begin, fix_it.text};
@@ -170,18 +174,20 @@ TEST_F(Lint, offers_what_compiles_and_is_right) {
   for (const auto& [stem, count] : least) {
     const fs::path file = root / "tests/runtime/lint" / (stem + ".wrong.hip");
     const std::string source = text_of(file);
-    const std::vector<LintFinding> before = lint(file.string(), source);
-    const auto offered = std::ranges::count_if(before, [](const LintFinding& one) { return !one.fix_its.empty(); });
+    const std::vector<SourceDiagnostic> before = lint(file.string(), source);
+    const auto offered =
+        std::ranges::count_if(before, [](const SourceDiagnostic& one) { return !one.fix_its.empty(); });
     EXPECT_GE(offered, count) << stem;
-    const std::vector<LintFinding> after = lint(file.string(), repaired(source, before));
+    const std::vector<SourceDiagnostic> after = lint(file.string(), repaired(source, before));
     EXPECT_EQ(after.size() + static_cast<std::size_t>(offered), before.size()) << stem << "\n"
                                                                                << listed(found_in(after));
-    for (const LintFinding& left : after) EXPECT_EQ(left.severity, LintFinding::Severity::warning) << left.message;
+    for (const SourceDiagnostic& left : after)
+      EXPECT_EQ(left.severity, SourceDiagnostic::Severity::warning) << left.message;
   }
 }
 
 TEST_F(Lint, points_at_the_whole_expression_and_says_why_in_notes) {
-  const std::vector<LintFinding> findings = lint("sample.hip", R"(#include <iris/device/signal.hpp>
+  const std::vector<SourceDiagnostic> findings = lint("sample.hip", R"(#include <iris/device/signal.hpp>
 struct Config {
   static constexpr int world = 2, blocks = 1, threads = 32;
 };
@@ -223,10 +229,10 @@ __device__ void odd(const Context& context, u32* counts) {
 template <typename Config>
 __device__ void plain(const Context& context, volatile u32* counts) {}
 )";
-  const std::vector<LintFinding> findings = lint("sample.hip", source);
+  const std::vector<SourceDiagnostic> findings = lint("sample.hip", source);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[0].rule, "iris-volatile");
-  EXPECT_EQ(findings[1].severity, LintFinding::Severity::note);
+  EXPECT_EQ(findings[1].severity, SourceDiagnostic::Severity::note);
   EXPECT_EQ(findings[1].where.line, 5);
   EXPECT_EQ(findings[1].message.find("'odd' is not looked at, since it does not compile with irisgen's sample Config"),
             0u)
@@ -238,9 +244,9 @@ TEST_F(Lint, gives_a_place_to_what_is_no_kernel_at_all) {
        {std::string("template <typename Config> void f() { f<Config*>(); }\ntemplate void f<int>();\n"),
         std::string("#include <vector>\n"), std::string("}\n"), std::string(1, '\0') + "int",
         std::string(10'000'000, 'x'), "int a[" + std::string(5000, '(') + "];\n"}) {
-    const std::vector<LintFinding> findings = lint("sample.hip", source);
+    const std::vector<SourceDiagnostic> findings = lint("sample.hip", source);
     ASSERT_FALSE(findings.empty()) << source.substr(0, 80);
-    EXPECT_EQ(findings[0].severity, LintFinding::Severity::error);
+    EXPECT_EQ(findings[0].severity, SourceDiagnostic::Severity::error);
     EXPECT_GE(findings[0].where.line, 1) << findings[0].message;
   }
 }
@@ -249,9 +255,9 @@ TEST_F(Lint, says_which_function_is_too_large) {
   std::string source = "void huge(int n, int* out) {\n";
   for (int i = 0; i < 5000; ++i) source += "if (n > " + std::to_string(i) + ") out[0] = 1;\n";
   source += "}\nvolatile int flag;\n";
-  const std::vector<LintFinding> findings = lint("sample.hip", source);
+  const std::vector<SourceDiagnostic> findings = lint("sample.hip", source);
   ASSERT_EQ(findings.size(), 2u);
-  EXPECT_EQ(findings[0].severity, LintFinding::Severity::note);
+  EXPECT_EQ(findings[0].severity, SourceDiagnostic::Severity::note);
   EXPECT_EQ(findings[0].where.line, 1);
   EXPECT_EQ(findings[0].message, "this function is too large to be looked at as a whole");
   EXPECT_EQ(findings[1].rule, "iris-volatile");

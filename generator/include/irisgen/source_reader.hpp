@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "iris/manifest.hpp"
+#include "irisgen/source_diagnostic.hpp"
 
 namespace irisgen {
 
@@ -63,16 +64,22 @@ struct KernelSource {
   std::vector<std::string> files;            ///< that were read
 };
 
-/// A source that is wrong: what() is one sentence, `rendered` all that the compiler says of it, each error with its
-/// file, line, column, the line itself and a caret.
+/// A source that is wrong: what() is one sentence.
 class SourceError : public std::runtime_error {
  public:
-  SourceError(const std::string& sentence, std::string rendered)
-      : std::runtime_error(sentence), rendered_(std::move(rendered)) {}
-  const std::string& rendered() const { return rendered_; }
+  SourceError(const std::string& sentence, std::vector<SourceDiagnostic> diagnostics)
+      : std::runtime_error(sentence), diagnostics_(std::move(diagnostics)) {}
+  /// All that the compiler says of it.
+  const std::vector<SourceDiagnostic>& diagnostics() const { return diagnostics_; }
+  /// The same as text.
+  std::string rendered() const {
+    std::string text;
+    for (const SourceDiagnostic& diagnostic : diagnostics_) text += render(diagnostic);
+    return text;
+  }
 
  private:
-  std::string rendered_;
+  std::vector<SourceDiagnostic> diagnostics_;
 };
 
 /// Reads kernels of the user's own. No code of a description runs while it is read.

@@ -59,4 +59,7 @@ struct UserKernel {
   Position where_entry = {};
 };
 
+/// The path of a file that a description names, which lies in `folder`.
+std::string path_from(const std::string& folder, const std::string& file);
+
 }  // namespace irisgen

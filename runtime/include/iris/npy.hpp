@@ -35,4 +35,7 @@ void write_npy(const std::string& path, const NpyArray& array);
 /// The file's content that write_npy writes.
 std::string format_npy(const NpyArray& array);
 
+/// A file's name for one rank: `pattern` with the rank's number where it says {rank}.
+std::string path_of_rank(std::string pattern, int rank);
+
 }  // namespace iris
