@@ -119,6 +119,7 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
     if (operation->isAssignmentOp()) assign(operation->getLHS(), operation->isCompoundAssignmentOp());
+    if (operation->getOpcode() == clang::BO_Assign) exchange(*operation);
     return true;
   }
   bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
@@ -141,6 +142,15 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
   }
 
  private:
+  /// Where pointers are assigned to one another, each may be used as all.
+  void exchange(const clang::BinaryOperator& operation) {
+    if (dereference_of(operation.getLHS()) != nullptr) return;
+    const clang::ParmVarDecl* to = aliases_.root_of(operation.getLHS());
+    const clang::ParmVarDecl* from = aliases_.root_of(operation.getRHS());
+    if (to == nullptr || from == nullptr || to == from) return;
+    found[to].updates = true;
+    found[from].updates = true;
+  }
   void assign(const clang::Expr* place, bool updates) {
     const clang::Expr* dereference = dereference_of(place);
     if (dereference == nullptr) return;

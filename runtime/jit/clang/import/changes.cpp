@@ -41,6 +41,10 @@ void Changes::add(const Remedy& remedy, const std::string& name, clang::SourceRa
   add(remedy.rule, name, where, "'" + name + "': " + std::string(remedy.text), fix);
 }
 
+bool Changes::has(const Remedy& remedy, const std::string& name) const {
+  return known_.contains(std::string(remedy.rule) + " " + name);
+}
+
 void Changes::add(Diagnostic diagnostic) {
   if (found_.size() < max_changes) found_.push_back(std::move(diagnostic));
 }

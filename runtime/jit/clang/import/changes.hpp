@@ -23,6 +23,8 @@ class Changes {
   void add(const Remedy& remedy, const std::string& name, clang::SourceRange where, const std::string& fix = "");
   /// What Clang has said, as it is.
   void add(Diagnostic diagnostic);
+  /// Whether that thing has been added.
+  bool has(const Remedy& remedy, const std::string& name) const;
   void want_include(std::string_view header) { includes_.insert(std::string(header)); }
 
   /// Headers of the vocabulary that the remedies need.

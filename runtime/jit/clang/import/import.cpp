@@ -48,9 +48,14 @@ class Includes : public clang::PPCallbacks {
   std::vector<MissingInclude>& missing_;
 };
 
+constexpr const char* brought_along = "namespace iris::device {";
+
+clang::SourceLocation start_of(const Parsed& parsed) {
+  return parsed.sources().getLocForStartOfFile(parsed.sources().getMainFileID());
+}
+
 bool is_in_vocabulary(const std::string& source) {
-  return source.find("<iris/device/") != std::string::npos ||
-         source.find("namespace iris::device {") != std::string::npos;
+  return source.find("<iris/device/") != std::string::npos || source.find(brought_along) != std::string::npos;
 }
 
 Diagnostic error_at(const Parsed& parsed, clang::SourceLocation where, std::string message) {
@@ -71,7 +76,7 @@ const clang::FunctionDecl* choose(const Parsed& parsed, const std::vector<const 
   for (const clang::FunctionDecl* kernel : kernels) {
     if (list.size() < 400) list += (list.empty() ? "" : ", ") + kernel->getQualifiedNameAsString();
   }
-  const clang::SourceLocation start = parsed.sources().getLocForStartOfFile(parsed.sources().getMainFileID());
+  const clang::SourceLocation start = start_of(parsed);
   if (kernels.empty()) {
     found.push_back(error_at(parsed, start,
                              "there is no kernel here: no definition of a __global__ function, nor one that takes a "
@@ -103,14 +108,18 @@ std::vector<Diagnostic> errors_of(const Parsed& parsed) {
 json import_vocabulary_kernel(ParseRequest request, const std::string& entry) {
   request.before = annotations;
   const Parsed parsed(request);
+  const std::size_t own_vocabulary = request.source.find(brought_along);
+  if (!parsed.ok() && parsed.has_tree() && own_vocabulary != std::string::npos)
+    return answer_of({error_at(parsed, start_of(parsed),
+                               "this file brings the vocabulary along, for one target, which Clang cannot read for the "
+                               "CPU; take one that was generated without --self-contained")});
   if (!parsed.ok()) return answer_of(errors_of(parsed));
   std::vector<Diagnostic> errors;
   const clang::FunctionDecl* kernel = choose(parsed, importing::vocabulary_kernels_of(parsed), entry, errors);
   if (kernel == nullptr) return answer_of(errors);
   Changes changes(parsed);
   json facts = importing::describe_vocabulary_kernel(parsed, *kernel, changes);
-  const std::size_t own = request.source.find("namespace iris::device {");
-  if (own != std::string::npos)
+  if (own_vocabulary != std::string::npos)
     changes.add("import-vocabulary", "", clang::SourceRange(kernel->getLocation()),
                 "this file brings the vocabulary along, which irisgen would bring a second time; take one that was "
                 "generated without --self-contained, or include <iris/device/…> instead");

@@ -35,6 +35,11 @@ bool is_flag_name(const std::string& name) {
 
 }  // namespace
 
+bool is_world(const std::string& name) {
+  return is_one_of(plain(name), {"world", "world_size", "worldsize", "nranks", "n_ranks", "num_ranks", "npes", "n_pes",
+                                 "num_pes", "ngpus", "n_gpus", "num_gpus", "nprocs", "ranks"});
+}
+
 std::string element_of(clang::QualType type) {
   type = type.getCanonicalType().getUnqualifiedType();
   if (type->isDependentType() || type->isVoidType()) return "Element";
@@ -82,9 +87,7 @@ Kind kind_of_number(const std::string& name, clang::QualType type) {
   if (!type->isIntegerType() || type->isBooleanType()) return Kind::scalar;
   if (is_one_of(name, {"rank", "my_rank", "myrank", "rank_id", "pe", "my_pe", "mype", "me", "device_id", "gpu_id"}))
     return Kind::rank;
-  if (is_one_of(name, {"world", "world_size", "worldsize", "nranks", "n_ranks", "num_ranks", "npes", "n_pes", "num_pes",
-                       "ngpus", "n_gpus", "num_gpus", "nprocs", "ranks"}))
-    return Kind::world;
+  if (is_world(name)) return Kind::world;
   if (speaks_of(name, {"epoch", "phase", "generation", "seq"}) || is_flag_name(name)) return Kind::counter;
   return Kind::extent;
 }

@@ -40,6 +40,9 @@ struct Parameter {
 /// cannot hold.
 std::string element_of(clang::QualType type);
 
+/// Whether a number of that name is how many ranks there are.
+bool is_world(const std::string& name);
+
 /// Of `kernel`, given all functions that it reaches.
 std::vector<Parameter> parameters_of(const clang::FunctionDecl& kernel,
                                      const std::vector<const clang::FunctionDecl*>& reached);

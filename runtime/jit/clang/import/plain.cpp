@@ -5,7 +5,6 @@
 #include <clang/Basic/SourceManager.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "runtime/jit/clang/import/device_code.hpp"
@@ -101,10 +100,23 @@ class Plain {
                    name + " points to '" +
                        parameter.decl->getType()->getPointeeType().getUnqualifiedType().getAsString() +
                        "'; buffers are of f64, f32, f16, bf16, e4m3 or i32");
+    } else if (is_vector(parameter)) {
+      changes_.want_include("iris/device/pack.hpp");
+      changes_.add("import-type", parameter.name, where,
+                   name + " points to '" +
+                       parameter.decl->getType()->getPointeeType().getUnqualifiedType().getAsString() + "'; write " +
+                       parameter.declaration() + ", whose extents count elements, and load_pack<width>()");
     } else if (parameter.access() == "read" && !parameter.decl->getType()->getPointeeType().isConstQualified()) {
       changes_.add("import-const", parameter.name, where,
                    name + " is only read; write " + parameter.declaration() + ", which says so");
     }
+  }
+
+  /// Of float4 and its like.
+  static bool is_vector(const Parameter& parameter) {
+    const clang::CXXRecordDecl* record = parameter.decl->getType()->getPointeeCXXRecordDecl();
+    const llvm::StringRef name = record == nullptr ? "" : record->getName();
+    return name.ends_with("2") || (name.ends_with("3") && !name.ends_with("m3")) || name.ends_with("4");
   }
 
   void add_change_of_template() {
@@ -116,7 +128,8 @@ class Plain {
       changes_.add("import-template", name, one->getSourceRange(),
                    "'" + name + "': a kernel is a template over one type, Config; " +
                        (is_type ? "write using " + name + " = typename Config::Element; in the kernel"
-                                : "write constexpr auto " + name + " = Config::" + name + "; in the kernel"));
+                                : "write constexpr auto " + name + " = Config::" + (is_world(name) ? "world" : name) +
+                                      "; in the kernel"));
     }
   }
 
@@ -144,6 +157,7 @@ class Plain {
       change.notes.clear();
       change.fix_its.clear();
       if (const Remedy* remedy = name.empty() ? nullptr : remedy_of(name)) {
+        if (changes_.has(*remedy, name)) continue;
         if (!remedy->include.empty()) changes_.want_include(remedy->include);
         change.rule = remedy->rule;
         change.message = "'" + name + "': " + std::string(remedy->text);
@@ -186,7 +200,7 @@ class Plain {
     for (const std::string& header : changes_.includes()) wanted += " <" + header + ">";
     for (const MissingInclude& include : missing) {
       changes_.add(
-          "import-include", include.path, clang::SourceRange(include.where),
+          "import-include", "", clang::SourceRange(include.where),
           "'" + include.path +
               "' is not there for kernels, which are freestanding; remove it, and include what is needed of:" + wanted);
     }
@@ -243,8 +257,10 @@ class Plain {
       const auto read = std::from_chars(given.data(), given.data() + given.size(), value);
       const bool known = !given.empty() && read.ec == std::errc() && read.ptr == given.data() + given.size();
       const std::string name = one->getNameAsString();
-      static constexpr std::array<std::string_view, 4> worlds = {"ngpus", "world", "world_size", "nranks"};
-      if (std::ranges::find(worlds, std::string_view(name)) != worlds.end()) kernel["world"] = known ? value : 0;
+      if (is_world(name)) {
+        kernel["world"] = known ? value : 0;
+        continue;
+      }
       kernel["constants"].push_back({{"name", name}, {"value", value}, {"known", known}});
     }
   }

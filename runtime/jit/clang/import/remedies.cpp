@@ -28,6 +28,15 @@ constexpr std::array remedies = {
     Remedy{"__all_sync", "import-warp", "the vocabulary has no warps; write sync_block_and()", ""},
     Remedy{"__activemask", "import-warp", "the vocabulary has no warps", ""},
     Remedy{"warpSize", "import-warp", "the vocabulary has no warps; take Config::threads", ""},
+    Remedy{"hipThreadIdx_x", "import-index", "write thread_index()", ""},
+    Remedy{"hipBlockIdx_x", "import-index", "write block_index()", ""},
+    Remedy{"hipBlockDim_x", "import-index", "write Config::threads", ""},
+    Remedy{"hipGridDim_x", "import-index", "write Config::blocks", ""},
+    Remedy{"__builtin_amdgcn_s_sleep", "import-clock", "remove it: a wait of the vocabulary backs off by itself", ""},
+    Remedy{"__builtin_amdgcn_*", "import-builtin",
+           "it is for one target alone; write it in C++: what GPUs alone have lies in the vocabulary", ""},
+    Remedy{"__nvvm_*", "import-builtin",
+           "it is for one target alone; write it in C++: what GPUs alone have lies in the vocabulary", ""},
     // Order.
     Remedy{"__threadfence*", "import-fence",
            "remove it: signal_release() publishes what was stored before it, and a wait acquires it", signal},
@@ -110,6 +119,9 @@ constexpr std::array remedies = {
            "the vocabulary has put, get, load, store and copy, signals, waits, barriers and atomics; or describe a "
            "collective by its pattern",
            rma},
+    Remedy{"NVSHMEM_*", "import-shmem", "it goes with the call that it stands in", ""},
+    Remedy{"ROCSHMEM_*", "import-shmem", "it goes with the call that it stands in", ""},
+    Remedy{"ROC_SHMEM_*", "import-shmem", "it goes with the call that it stands in", ""},
     // Libraries whose collectives are patterns here.
     Remedy{"nccl*", "import-library",
            "no library is called from a kernel; describe the collective by its pattern, or write it by load(), store() "

@@ -105,8 +105,14 @@ std::string dtype_of(clang::QualType type) {
   return dtype == "Element" ? "" : dtype;
 }
 
-/// The Config that a call instantiates the kernel with; null where there is none.
-const clang::CXXRecordDecl* config_of(const clang::CallExpr* call) {
+/// The Config that a call instantiates the kernel with, or that stands beside it; null where there is none.
+const clang::CXXRecordDecl* config_of(const clang::FunctionDecl& kernel, const clang::CallExpr* call) {
+  if (kernel.getDescribedFunctionTemplate() == nullptr) {
+    for (const clang::Decl* beside : kernel.getDeclContext()->decls()) {
+      const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(beside);
+      if (record != nullptr && record->getName() == "Config" && record->isCompleteDefinition()) return record;
+    }
+  }
   const auto* arguments = call == nullptr ? nullptr : call->getDirectCallee()->getTemplateSpecializationArgs();
   if (arguments == nullptr || arguments->size() != 1) return nullptr;
   const clang::TemplateArgument& config = arguments->get(0);
@@ -208,7 +214,7 @@ std::vector<const clang::FunctionDecl*> vocabulary_kernels_of(const Parsed& pars
 
 json describe_vocabulary_kernel(const Parsed& parsed, const clang::FunctionDecl& kernel, Changes& changes) {
   const CallOf call(parsed, kernel);
-  const Config config = values_of(config_of(call.found));
+  const Config config = values_of(config_of(kernel, call.found));
   const auto reached = reached_from(parsed, kernel);
   Members members;
   for (const clang::FunctionDecl* function : reached) {
@@ -218,7 +224,8 @@ json describe_vocabulary_kernel(const Parsed& parsed, const clang::FunctionDecl&
   }
   json facts = {{"complete", true},
                 {"entry", kernel.getQualifiedNameAsString()},
-                {"name", kernel.getNameAsString()},
+                // In a file that has an entry already, one of another name.
+                {"name", (call.found == nullptr ? "" : "imported_") + kernel.getNameAsString()},
                 {"dtype", config.element},
                 {"world", config.number("world")},
                 {"blocks", config.number("blocks")},
