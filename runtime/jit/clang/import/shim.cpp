@@ -119,8 +119,8 @@ const char* const gpu_names =
           IRIS_VECTOR(iris_uchar, uchar)
           IRIS_VECTOR(short, short)
           IRIS_VECTOR(iris_ushort, ushort)
-          IRIS_VECTOR(long, long) IRIS_VECTOR(iris_ulong, ulong) IRIS_VECTOR(iris_longlong, longlong)
-              IRIS_VECTOR(iris_ulonglong, ulonglong)
+          IRIS_VECTOR(long, long)
+          IRIS_VECTOR(iris_ulong, ulong) IRIS_VECTOR(iris_longlong, longlong) IRIS_VECTOR(iris_ulonglong, ulonglong)
 
 #define IRIS_FLOAT(name)                  \
             struct name {                           \
@@ -134,8 +134,8 @@ const char* const gpu_names =
             struct name##2 {                        \
               name x, y;                            \
             };
-                  IRIS_FLOAT(__half) IRIS_FLOAT(__nv_bfloat16) IRIS_FLOAT(__hip_bfloat16)
-                      IRIS_FLOAT(__nv_fp8_e4m3) typedef __half half;
+              IRIS_FLOAT(__half) IRIS_FLOAT(__nv_bfloat16) IRIS_FLOAT(__hip_bfloat16)
+                  IRIS_FLOAT(__nv_fp8_e4m3) typedef __half half;
           typedef __half2 half2;
           typedef __nv_bfloat16 nv_bfloat16;
           typedef __nv_bfloat162 nv_bfloat162;
@@ -194,9 +194,9 @@ const char* const gpu_names =
           IRIS_ATOMIC(atomicMax)
           IRIS_ATOMIC(atomicAnd)
           IRIS_ATOMIC(atomicOr)
-          IRIS_ATOMIC(atomicXor) IRIS_ATOMIC(atomicInc)
-              IRIS_ATOMIC(atomicDec) template <typename T, typename V, typename W>
-              __device__ T atomicCAS(T*, V, W);
+          IRIS_ATOMIC(atomicXor)
+          IRIS_ATOMIC(atomicInc) IRIS_ATOMIC(atomicDec) template <typename T, typename V, typename W>
+          __device__ T atomicCAS(T*, V, W);
           template <typename T, typename V, typename W>
           __device__ T atomicCAS_system(T*, V, W);
           template <typename T, typename V, typename W>
@@ -218,7 +218,8 @@ const char* const gpu_names =
           IRIS_MATH(log)
           IRIS_MATH(log2)
           IRIS_MATH(sin)
-          IRIS_MATH(cos) IRIS_MATH(tanh) IRIS_MATH(erf) IRIS_MATH(fabs) IRIS_MATH(floor) IRIS_MATH(ceil) IRIS_ANYWHERE
+          IRIS_MATH(cos)
+          IRIS_MATH(tanh) IRIS_MATH(erf) IRIS_MATH(fabs) IRIS_MATH(floor) IRIS_MATH(ceil) IRIS_ANYWHERE
               float fmaf(float, float, float);
           IRIS_ANYWHERE double fma(double, double, double);
           IRIS_ANYWHERE float powf(float, float);
