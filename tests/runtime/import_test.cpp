@@ -222,6 +222,18 @@ TEST_F(Import, gets_over_recursion_and_deep_templates) {
   EXPECT_TRUE(has(kernel, 4, "import-entry"));
 }
 
+TEST_F(Import, tells_what_the_body_does_with_a_buffer) {
+  const std::string description =
+      imported(
+          "__device__ void put(float* to, float v) { *to = v; }\n"
+          "__global__ void f(float* sum, float* plain, float* through, float* only, float* both, int n) {\n"
+          "  sum[n] += only[n];\n  plain[n] = 1;\n  put(through + n, 2);\n  both[n] = both[n + 1];\n}\n")
+          .description;
+  for (const char* line : {"#   sum: updated, f32", "#   plain: written, f32", "#   through: written, f32",
+                           "#   only: read, f32", "#   both: updated, f32", "      sum: {access: update}"})
+    EXPECT_NE(description.find(line), std::string::npos) << line << "\n" << description;
+}
+
 // A thousand lines of host code that nobody can read without its headers.
 TEST_F(Import, is_not_kept_from_a_kernel_by_host_code) {
   std::string source = "#include <torch/all.h>\n";

@@ -3,7 +3,7 @@
 namespace iris::clang_library::importing {
 
 const char* const gpu_names =
-    R"cpp(#pragma GCC system_header
+    R"names(#pragma GCC system_header
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
@@ -300,6 +300,6 @@ const char* const gpu_names =
           using atomic = atomic_ref<T, scope>;
           IRIS_ANYWHERE void atomic_thread_fence(memory_order, thread_scope = thread_scope_system);
           }  // namespace cuda
-    )cpp";
+    )names";
 
 }  // namespace iris::clang_library::importing
