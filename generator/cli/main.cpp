@@ -17,8 +17,8 @@
 namespace irisgen::cli {
 namespace {
 
-constexpr auto subcommands = {add_check, add_explain, add_generate, add_compile, add_run,    add_bench,
-                              add_tune,  add_lint,    add_list,     add_schema,  add_doctor, add_cache};
+constexpr auto subcommands = {add_check,  add_explain, add_generate, add_compile, add_run,    add_bench, add_tune,
+                              add_import, add_lint,    add_list,     add_schema,  add_doctor, add_cache};
 
 constexpr const char* footer = R"(A first walk:
   irisgen check spec.yaml                     is the description right?
@@ -27,6 +27,7 @@ constexpr const char* footer = R"(A first walk:
   irisgen tune spec.yaml                      measure what is fastest on these GPUs
   irisgen generate spec.yaml -o kernels       write the HIP source, launcher and manifest
   irisgen compile spec.yaml --target gfx942 -o kernels
+  irisgen import exchange.cu                  from a kernel that exists to a description
   irisgen lint exchange.hip                   mistakes in a kernel of your own
 
 Exit codes: 0 ok, 1 the work failed, 2 bad usage or a bad specification.

@@ -32,6 +32,7 @@ void add_run(CLI::App& program, Action& action);
 void add_bench(CLI::App& program, Action& action);
 void add_tune(CLI::App& program, Action& action);
 void add_lint(CLI::App& program, Action& action);
+void add_import(CLI::App& program, Action& action);
 void add_cache(CLI::App& program, Action& action);
 
 }  // namespace irisgen::cli

@@ -80,7 +80,10 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .verify = !command.no_verify,
                            .reference = command.no_verify ? nullptr : iris::reference_of(plan),
                            .inputs = std::move(inputs.buffers),
+                           .build_watched = {},
                            .progress = {}};
+  if (plan.user && plan.target->platform == Platform::host)
+    options.build_watched = [&] { return iris::build_watched_operation(plan); };
   options.progress = [&](std::string_view stage, int done, int total) {
     progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " + std::to_string(total));
   };

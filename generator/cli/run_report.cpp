@@ -46,12 +46,21 @@ std::string place_of_worst(const RunOutcome& outcome) {
   return place;
 }
 
+/// "; last stored by halo.hip:42:7 (rank 0, block 2, thread 5)"; empty if nobody looked.
+std::string store_of_worst(const iris::RunReport& report) {
+  if (!report.watched) return "";
+  if (!report.stored_by) return "; never stored";
+  const iris::StoreWatch::Store& store = *report.stored_by;
+  return "; last stored by " + (store.place.empty() ? "" : store.place + " ") + "(rank " + std::to_string(store.rank) +
+         ", block " + std::to_string(store.block) + ", thread " + std::to_string(store.thread) + ")";
+}
+
 void print_worst(const RunOutcome& outcome) {
   const iris::Comparison& element = outcome.report.worst.element;
   if (element.index < 0) return;
   std::cout << "  largest error " << number(element.error) << " of " << number(element.tolerance) << " allowed, at "
             << place_of_worst(outcome) << ": " << number(element.actual) << ", expected " << number(element.expected)
-            << '\n';
+            << store_of_worst(outcome.report) << '\n';
 }
 
 void print_verdict(const RunOutcome& outcome) {
@@ -73,6 +82,13 @@ Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+/// `null` where nobody looked, or nobody stored it: `watched` tells which.
+Json store_json(const iris::RunReport& report) {
+  if (!report.watched || !report.stored_by) return nullptr;
+  const iris::StoreWatch::Store& store = *report.stored_by;
+  return {{"place", store.place}, {"rank", store.rank}, {"block", store.block}, {"thread", store.thread}};
+}
+
 Json worst_json(const RunOutcome& outcome) {
   const iris::WorstElement& worst = outcome.report.worst;
   if (worst.element.index < 0) return nullptr;
@@ -83,7 +99,9 @@ Json worst_json(const RunOutcome& outcome) {
           {"actual", finite(worst.element.actual)},
           {"expected", finite(worst.element.expected)},
           {"error", finite(worst.element.error)},
-          {"tolerance", finite(worst.element.tolerance)}};
+          {"tolerance", finite(worst.element.tolerance)},
+          {"watched", outcome.report.watched},
+          {"stored_by", store_json(outcome.report)}};
 }
 
 bool from_cache(const RunOutcome& outcome) {

@@ -1,13 +1,12 @@
 #include "runtime/host/deadlock.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "runtime/host/place_of_call.hpp"
 #include "runtime/system/fault.hpp"
 
 namespace iris::host {
@@ -51,24 +50,14 @@ class Places {
  public:
   explicit Places(const SourceLocator& locate) : locate_(locate) {}
 
-  /// `, at halo.hip:12`; empty if that is not known.
+  /// `, at halo.hip:12:3`; empty if that is not known.
   std::string of(const void* called_from) {
-    if (!locate_ || called_from == nullptr) return "";
     const auto [known, first] = known_.try_emplace(called_from);
-    if (first) known->second = find(called_from);
-    return known->second;
+    if (first) known->second = place_of_call(locate_, called_from);
+    return known->second.empty() ? "" : ", at " + known->second;
   }
 
  private:
-  std::string find(const void* called_from) const {
-    Dl_info library = {};
-    if (dladdr(called_from, &library) == 0 || library.dli_fname == nullptr) return "";
-    // The call itself is before the address that it returns to.
-    const auto offset = static_cast<const char*>(called_from) - static_cast<const char*>(library.dli_fbase) - 1;
-    const std::string place = locate_(library.dli_fname, static_cast<std::uint64_t>(offset));
-    return place.empty() ? "" : ", at " + place;
-  }
-
   const SourceLocator& locate_;
   std::map<const void*, std::string> known_;
 };

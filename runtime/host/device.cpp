@@ -168,12 +168,12 @@ double HostDevice::milliseconds(Event start, Event stop) {
 
 }  // namespace
 
-DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate) {
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch) {
   // In a process that fork() has made there is no thread to join, and whoever waits for it to leave waits for ever.
   const auto end = [process = ::getpid()](Engine* engine) {
     if (::getpid() == process) delete engine;
   };
-  const std::shared_ptr<Engine> engine(new Engine(ranks, seed, std::move(locate)), end);
+  const std::shared_ptr<Engine> engine(new Engine(ranks, seed, std::move(locate), watch), end);
   DeviceGroup group;
   for (int rank = 0; rank < ranks; ++rank) group.devices.push_back(std::make_unique<HostDevice>(engine, rank));
   group.ranks_per_device = {ranks};

@@ -12,9 +12,9 @@
 
 namespace iris::host {
 
-Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate)
+Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch)
     : locate_(std::move(locate)),
-      scheduler_(seed),
+      scheduler_(seed, watch),
       ranks_(static_cast<std::size_t>(ranks)),
       process_(::getpid()),
       thread_(start_thread("the kernels of the CPU", [this] { serve(); })) {}
@@ -130,6 +130,7 @@ void Engine::advance() {
     start_all();
   };
   scheduler_.run(start_successors);
+  scheduler_.locate_watched_store(locate_);
   if (!release_synchronizing()) {
     give_up();
     release_synchronizing();

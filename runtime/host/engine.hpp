@@ -65,7 +65,7 @@ struct RankActivity {
 /// launches meet, and in which state, follows from the ranks' programs alone.
 class Engine final : public RankObserver {
  public:
-  Engine(int ranks, std::uint64_t seed, SourceLocator locate = {});
+  Engine(int ranks, std::uint64_t seed, SourceLocator locate = {}, StoreWatch* watch = nullptr);
   ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

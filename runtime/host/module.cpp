@@ -20,6 +20,7 @@ HostModule::HostModule(const CodeObject& code) : library_(code.bytes, what) {
     throw std::runtime_error("cannot load " + std::string(what) + ": it does not export " + engine_variable);
   }
   *engine = &Scheduler::table();
+  if (auto* hook = static_cast<StoreHook*>(library_.find(store_hook_variable))) *hook = Scheduler::store_hook();
 }
 
 const Function& HostModule::function(const std::string& symbol) {

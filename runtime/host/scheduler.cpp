@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/host/place_of_call.hpp"
+
 namespace iris::host {
 
 namespace {
@@ -61,6 +63,9 @@ struct Scheduler::Calls {
     current->wait(self_at(__builtin_return_address(0)), flag, at_least, peer, what);
     return 1;
   }
+  static void on_store(const void* address, std::uint64_t bytes) {
+    current->note_store(static_cast<const char*>(address), bytes, __builtin_return_address(0));
+  }
 };
 
 const device::Engine& Scheduler::table() {
@@ -78,7 +83,11 @@ const device::Engine& Scheduler::table() {
   return engine;
 }
 
-Scheduler::Scheduler(std::uint64_t seed) : random_state_(seed) {}
+StoreHook Scheduler::store_hook() {
+  return Calls::on_store;
+}
+
+Scheduler::Scheduler(std::uint64_t seed, StoreWatch* watch) : random_state_(seed), watch_(watch) {}
 
 Scheduler::~Scheduler() {
   abandon();
@@ -297,6 +306,21 @@ void Scheduler::retire_finished(const std::function<void(Grid&)>& finished) {
     grids_.erase(found);
     finished(*retired);
   }
+}
+
+void Scheduler::note_store(const char* address, std::uint64_t bytes, const void* called_from) {
+  if (watch_ == nullptr) return;
+  const auto* const watched = static_cast<const char*>(watch_->memory);
+  if (address >= watched + watch_->bytes || address + bytes <= watched) return;
+  const Block& block = *running_->block;
+  watch_->last = {
+      .rank = block.grid->rank, .block = static_cast<int>(block.index), .thread = static_cast<int>(running_->index)};
+  stored_from_ = called_from;
+}
+
+void Scheduler::locate_watched_store(const SourceLocator& locate) {
+  if (stored_from_ == nullptr) return;
+  watch_->last->place = place_of_call(locate, std::exchange(stored_from_, nullptr));
 }
 
 bool Scheduler::polls_in_vain() const {

@@ -9,6 +9,7 @@
 #include "iris/device/platform/host_abi.hpp"
 #include "runtime/host/grid.hpp"
 #include "runtime/host/stack_pool.hpp"
+#include "runtime/system/store_hook.hpp"
 
 namespace iris::host {
 
@@ -26,7 +27,7 @@ class Scheduler {
     stuck,  ///< every thread that is left waits, or polls what nobody changes
   };
 
-  explicit Scheduler(std::uint64_t seed);
+  explicit Scheduler(std::uint64_t seed, StoreWatch* watch = nullptr);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -41,10 +42,14 @@ class Scheduler {
   /// Gives up all grids; their threads are never resumed.
   void abandon();
 
+  /// Says of the watched memory's last store where it is in the source. Its library must still be loaded.
+  void locate_watched_store(const SourceLocator& locate);
+
   const std::vector<std::unique_ptr<Grid>>& grids() const { return grids_; }
 
   /// The functions that kernels call; valid on whichever thread is in run().
   static const device::Engine& table();
+  static StoreHook store_hook();
 
  private:
   struct Calls;  // what the table's entries do, on behalf of the running thread
@@ -66,6 +71,7 @@ class Scheduler {
   bool wake_satisfied();
   void retire_finished(const std::function<void(Grid&)>& finished);
   bool polls_in_vain() const;
+  void note_store(const char* address, std::uint64_t bytes, const void* called_from);
 
   StackPool stacks_;
   std::size_t live_threads_ = 0;
@@ -80,6 +86,8 @@ class Scheduler {
   DeviceThread* departed_ = nullptr;  // ended; its stack is recycled by whoever runs next
   std::uint64_t fruitless_ = 0;       // weighted atomic accesses since anything last changed
   Fiber main_;
+  StoreWatch* watch_;
+  const void* stored_from_ = nullptr;  // the watched store whose place is still to be told
 };
 
 }  // namespace iris::host

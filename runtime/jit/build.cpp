@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <future>
 #include <span>
+#include <stdexcept>
 
 #include "generator/manifest/hash.hpp"
 #include "iris/jit.hpp"
@@ -24,6 +25,7 @@ std::string make_short_key(const CompileRequest& request, std::string_view compi
   add(request.target->name);
   add(request.symbol);
   add(request.line_tables ? "line tables" : "");
+  add(request.watch_stores ? "watched stores" : "");
   add(request.source);
   return sha256_hex(text);
 }
@@ -69,12 +71,28 @@ std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::
   return requests;
 }
 
-BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache) {
+namespace {
+
+BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache, bool watch_stores) {
   const std::vector<irisgen::Source> sources = irisgen::emit_sources(plan);
   BuiltOperation built;
   built.manifest = irisgen::make_manifest(plan, sources);
-  built.code = build_all(make_requests(plan, sources), compiler, cache);
+  std::vector<CompileRequest> requests = make_requests(plan, sources);
+  for (CompileRequest& request : requests) request.watch_stores = watch_stores;
+  built.code = build_all(requests, compiler, cache);
   return built;
+}
+
+}  // namespace
+
+BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache) {
+  return build_operation(plan, compiler, cache, false);
+}
+
+BuiltOperation build_watched_operation(const irisgen::Plan& plan, Cache& cache) {
+  if (plan.target->platform != irisgen::Platform::host || !plan.user)
+    throw std::invalid_argument("stores are watched on the CPU, in kernels of one's own");
+  return build_operation(plan, "clang", cache, true);
 }
 
 }  // namespace iris

@@ -82,6 +82,7 @@ std::string cache_key(const CompileRequest& request, const Compiler& compiler) {
   add(request.target->name);
   add(request.symbol);
   add(request.line_tables ? "line tables" : "");
+  add(request.watch_stores ? "watched stores" : "");
   add(request.source);
   return sha256_hex(text);
 }

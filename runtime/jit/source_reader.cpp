@@ -196,7 +196,10 @@ SourceLocator source_locator() {
     try {
       const json place = ask({{"task", "locate"}, {"name", "a kernel"}, {"file", library}, {"offset", offset}});
       const auto line = place.at("line").get<int>();
-      return line == 0 ? "" : place.at("file").get<std::string>() + ":" + std::to_string(line);
+      const auto column = place.at("column").get<int>();
+      return line == 0
+                 ? ""
+                 : place.at("file").get<std::string>() + ":" + std::to_string(line) + ":" + std::to_string(column);
     } catch (const std::runtime_error&) {
       return "";  // the report is about something else
     }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -51,10 +52,11 @@ void put_output(const std::vector<std::byte>& output, std::ptrdiff_t offset, std
   }
 }
 
-/// One call of run_operation.
+/// One call of run_operation, or of find_store.
 class Run {
  public:
-  Run(const BuiltOperation& built, const RunOptions& options);
+  /// `watched` is an element whose last store is to be told; null: none.
+  Run(const BuiltOperation& built, const RunOptions& options, const WorstElement* watched = nullptr);
   RunReport execute();
 
  private:
@@ -67,6 +69,9 @@ class Run {
   std::size_t heap_bytes() const;
   void check_memory(std::size_t heap) const;
   void set_up(Context& context);
+  bool is_watched(int launch) const { return watched_ != nullptr && watched_->launch == launch; }
+  void watch(const RankBuffers& buffers);
+  void tell_watched(const LaunchData& data);
   std::vector<LaunchData> prepare(int first, int count) const;
   irisgen::Values input_of(int rank, std::size_t argument, int launch) const;
   void launch(Context& context, std::vector<LaunchData>& batch);
@@ -82,6 +87,8 @@ class Run {
   Extents extents_;
   std::vector<std::size_t> outputs_;  ///< positions of the arguments that are written or updated
   int in_flight_;
+  const WorstElement* watched_;
+  StoreWatch watch_;
   Stopwatch since_start_;
   std::unique_ptr<World> world_;
   std::vector<Rank> ranks_;
@@ -89,13 +96,14 @@ class Run {
   std::mutex violations_;
 };
 
-Run::Run(const BuiltOperation& built, const RunOptions& options)
+Run::Run(const BuiltOperation& built, const RunOptions& options, const WorstElement* watched)
     : built_(built),
       manifest_(built.manifest),
       options_(options),
       reference_(options.verify ? options.reference : nullptr),
       extents_(resolve_extents(manifest_, options.extents)),
-      in_flight_(std::clamp(options.repeat, 1, max_in_flight)) {
+      in_flight_(std::clamp(options.repeat, 1, max_in_flight)),
+      watched_(watched) {
   for (std::size_t i = 0; i < manifest_.arguments.size(); ++i) {
     if (manifest_.arguments[i].access != Access::read) outputs_.push_back(i);
   }
@@ -112,7 +120,8 @@ Run::Run(const BuiltOperation& built, const RunOptions& options)
                                                 .target = manifest_.target,
                                                 .heap_bytes = heap,
                                                 .seed = options.seed,
-                                                .locate = source_locator()});
+                                                .locate = source_locator(),
+                                                .watch = watched != nullptr ? &watch_ : nullptr});
   ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 
@@ -181,6 +190,10 @@ RunReport Run::execute() {
     progress("launch", first + count);
     for (LaunchData& data : batch) {
       if (reference_) verify(data);
+      if (is_watched(data.launch)) {
+        tell_watched(data);
+        return std::move(report_);
+      }
       for (std::size_t i = 0; i < outputs_.size(); ++i) report_.outputs[i].content = std::move(data.outputs[i]);
     }
   }
@@ -231,6 +244,9 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
       rank.buffers[i].write(context.device(), argument, to_bytes(values, manifest_.arguments[argument].dtype));
       batch[i].inputs[static_cast<std::size_t>(context.rank())].push_back(values);
     }
+  }
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (is_watched(batch[i].launch) && watched_->rank == context.rank()) watch(rank.buffers[i]);
   }
   // A peer that begins early must not have its stores to our outputs poisoned afterwards.
   context.barrier();
@@ -283,6 +299,24 @@ void Run::verify(const LaunchData& data) {
   progress("verify", data.launch + 1);
 }
 
+void Run::watch(const RankBuffers& buffers) {
+  const std::size_t argument = outputs_[watched_->output];
+  watch_.bytes = static_cast<std::size_t>(bytes_of(manifest_.arguments[argument].dtype));
+  watch_.memory = static_cast<const std::byte*>(buffers.pointers()[argument]) +
+                  static_cast<std::size_t>(watched_->element.index) * watch_.bytes;
+}
+
+/// Unless the element has become another one: then what was seen here is not what went wrong before.
+void Run::tell_watched(const LaunchData& data) {
+  const std::size_t output = watched_->output;
+  const std::span content(data.outputs[output][static_cast<std::size_t>(watched_->rank)]);
+  const std::size_t offset = static_cast<std::size_t>(watched_->element.index) * watch_.bytes;
+  const double now = to_values(content.subspan(offset, watch_.bytes), manifest_.arguments[outputs_[output]].dtype)[0];
+  const double before = watched_->element.actual;
+  report_.watched = now == before || (std::isnan(now) && std::isnan(before));
+  report_.stored_by = watch_.last;
+}
+
 void Run::report_violation(std::string what) {
   const std::lock_guard lock(violations_);
   if (report_.violations.size() < max_violations) report_.violations.push_back(std::move(what));
@@ -294,8 +328,27 @@ void Run::progress(std::string_view stage, int done) const {
 
 }  // namespace
 
+namespace {
+
+/// Runs all once more, on code that tells of its stores, up to the launch that made `report`'s worst element.
+void find_store(RunReport& report, const RunOptions& options) {
+  RunOptions again = options;
+  again.verify = false;
+  again.progress = {};
+  try {
+    const RunReport watched = Run(options.build_watched(), again, &report.worst).execute();
+    report.watched = watched.watched;
+    report.stored_by = watched.stored_by;
+  } catch (const std::runtime_error&) {  // NOLINT(bugprone-empty-catch): what is wrong is known without it
+  }
+}
+
+}  // namespace
+
 RunReport run_operation(const BuiltOperation& built, const RunOptions& options) {
-  return Run(built, options).execute();
+  RunReport report = Run(built, options).execute();
+  if (options.build_watched && report.worst.element.wrong > 0) find_store(report, options);
+  return report;
 }
 
 }  // namespace iris

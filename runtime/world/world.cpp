@@ -20,7 +20,7 @@ DeviceGroup open_devices(const WorldOptions& options) {
     throw std::runtime_error("a world has 1 to " + std::to_string(device::max_world) + " ranks, not " +
                              std::to_string(options.size));
   }
-  if (options.target == "host") return open_host_devices(options.size, options.seed, options.locate);
+  if (options.target == "host") return open_host_devices(options.size, options.seed, options.locate, options.watch);
   DeviceGroup group;
   try {
     group = open_hip_devices(options.size);

@@ -303,7 +303,7 @@ TEST_F(UserKernel, names_what_a_deadlock_waits_for_and_the_line) {
     FAIL() << "it ended";
   } catch (const std::runtime_error& error) {
     const std::string report = error.what();
-    EXPECT_NE(report.find("k, rank 0, block 0, at k.hip:15: waits for rank 2 to "), std::string::npos) << report;
+    EXPECT_NE(report.find("k, rank 0, block 0, at k.hip:15:8: waits for rank 2 to "), std::string::npos) << report;
   }
 }
 
@@ -320,7 +320,7 @@ TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
     const std::string report = error.what();
     EXPECT_NE(
         report.find(
-            "block 0, at k.hip:5: stands at a block sync with 28 threads, which 4 ended threads will never reach"),
+            "block 0, at k.hip:5:3: stands at a block sync with 28 threads, which 4 ended threads will never reach"),
         std::string::npos)
         << report;
   }

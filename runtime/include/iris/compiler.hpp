@@ -17,7 +17,8 @@ struct CompileRequest {
   std::string source = {};
   std::string symbol = {};  ///< of the entry, whose resources are reported
   const irisgen::Target* target = nullptr;
-  bool line_tables = false;  ///< for source_locator(): on host, where the source is a user's
+  bool line_tables = false;   ///< for source_locator(): on host, where the source is a user's
+  bool watch_stores = false;  ///< for StoreWatch, with line tables
 };
 
 /// What a compiler said, each line `name:line:column: error: …` with the quoted source line.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -141,12 +142,27 @@ struct DeviceGroup {
 };
 
 /// What line of a source an instruction of a kernel's library comes from, given the library's path and its offset
-/// there: `halo.hip:12`; empty if that is not known.
+/// there: `halo.hip:12:3`; empty if that is not known.
 using SourceLocator = std::function<std::string(const std::string& library, std::uint64_t offset)>;
 
-/// The CPU, with a seeded order of execution (runtime/host). Reports of deadlocks name lines where `locate` does.
-/// Throws if this build has no host support.
-DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate = {});
+/// Memory whose last store by a kernel is to be told. It is seen on the CPU alone, and in kernels that were built for
+/// it (build_watched_operation). May be changed while no kernel runs.
+struct StoreWatch {
+  const void* memory = nullptr;
+  std::size_t bytes = 0;
+
+  struct Store {
+    int rank = 0;  ///< that stored, perhaps into the memory of another
+    int block = 0;
+    int thread = 0;
+    std::string place = {};  ///< as SourceLocator says it
+  };
+  std::optional<Store> last = {};  ///< nothing: there was none
+};
+
+/// The CPU, with a seeded order of execution (runtime/host). Reports of deadlocks, and `watch` if there is one, name
+/// lines where `locate` does; `watch` must outlive the devices. Throws if this build has no host support.
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate = {}, StoreWatch* watch = nullptr);
 
 /// GPUs through the HIP table (runtime/hip). Throws a sentence that says what is missing: library, driver, device, peer
 /// access.

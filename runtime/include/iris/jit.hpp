@@ -29,6 +29,10 @@ std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::
 BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler = {},
                                Cache& cache = Cache::of_user());
 
+/// The same for StoreWatch: slower code, which tells of its stores. Of kernels of the user's own, for the CPU; throws
+/// std::invalid_argument for others.
+BuiltOperation build_watched_operation(const irisgen::Plan& plan, Cache& cache = Cache::of_user());
+
 struct JitOptions {
   std::string kernel = {};    ///< of a description with several: its name
   Extents capacity = {};      ///< bounds the dynamic extents

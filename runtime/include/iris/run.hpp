@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ struct RunOptions {
   bool in_place = false;                              ///< the output in the memory of the input, as the manifest allows
   std::size_t heap_bytes = 0;                         ///< of each rank; 0: as much as the run needs
   std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; one that is absent gets random data
+
+  /// Builds the same operation so that its stores can be watched (build_watched_operation). Where it is given and a
+  /// result is wrong, all is run once more in the same order, to tell who stored the worst element.
+  std::function<BuiltOperation()> build_watched = {};
 
   /// Called now and then from the calling thread: what is going on ("launch", "verify"), how much of it is done.
   std::function<void(std::string_view stage, int done, int total)> progress = {};
@@ -55,6 +60,8 @@ struct RunReport {
   std::int64_t elements = 0;  ///< that were compared
   std::int64_t wrong = 0;     ///< of them, over their tolerance
   WorstElement worst;
+  bool watched = false;                             ///< stores to the worst element were, because it is wrong
+  std::optional<StoreWatch::Store> stored_by = {};  ///< where watched; nothing: no kernel stored it
   /// What else was wrong: "memory next to 'output' of rank 2 (launch 0) was overwritten".
   std::vector<std::string> violations;
 

@@ -16,7 +16,7 @@ std::shared_ptr<const irisgen::SourceReader> source_reader();
 void attach_source_reader(irisgen::Spec& spec);
 
 /// WorldOptions::locate for kernels that were compiled with line tables, as those of the user's own are: by Clang,
-/// which is opened when a deadlock is reported. What it cannot tell stays out of the report.
+/// which is opened when there is something to report. What it cannot tell stays out of the report.
 SourceLocator source_locator();
 
 }  // namespace iris

@@ -17,6 +17,7 @@ struct WorldOptions {
   std::size_t heap_bytes = 256u << 20;  ///< of each rank
   std::uint64_t seed = 0;               ///< of the host's order of execution
   SourceLocator locate = {};            ///< for the host's reports of deadlocks: source_locator(), say
+  StoreWatch* watch = nullptr;          ///< on host; must outlive the World
 };
 
 class Context;

@@ -18,6 +18,8 @@
 #include <memory>
 #include <mutex>
 
+#include "runtime/jit/clang/watch_stores.hpp"
+
 namespace iris::clang_library {
 namespace {
 
@@ -50,26 +52,28 @@ void keep_kernels_only(llvm::PassBuilder& builder) {
 
 /// The invocation for a target, reading `input` and nothing else.
 std::shared_ptr<clang::CompilerInvocation> make_invocation(const TargetArguments& target, llvm::MemoryBufferRef input,
-                                                           bool line_tables, clang::DiagnosticsEngine& diagnostics) {
+                                                           const CompilationOptions& options,
+                                                           clang::DiagnosticsEngine& diagnostics) {
   std::vector<const char*> arguments;
   arguments.reserve(target.frontend.size() + 2);
   for (const std::string& argument : target.frontend) arguments.push_back(argument.c_str());
-  if (line_tables) arguments.insert(arguments.end(), {"-debug-info-kind=line-tables-only", "-dwarf-version=5"});
+  if (options.line_tables) arguments.insert(arguments.end(), {"-debug-info-kind=line-tables-only", "-dwarf-version=5"});
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, diagnostics)) return nullptr;
   auto& inputs = invocation->getFrontendOpts().Inputs;
   const clang::InputKind kind = inputs.front().getKind();
   invocation->getCodeGenOpts().MainFileName = input.getBufferIdentifier().str();  // in line tables
   inputs.assign(1, clang::FrontendInputFile(input, kind));
-  if (line_tables) invocation->getCodeGenOpts().DisableTailCalls = true;  // they leave no trace of the line
+  if (options.line_tables) invocation->getCodeGenOpts().DisableTailCalls = true;  // they leave no trace of the line
   if (target.amd) invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(keep_kernels_only);
+  if (options.watch_stores) invocation->getCodeGenOpts().PassBuilderCallbacks.emplace_back(watch_stores);
   return invocation;
 }
 
 }  // namespace
 
 Compilation compile_to_object(const TargetArguments& target, const char* name, std::string_view source,
-                              bool line_tables) {
+                              const CompilationOptions& options) {
   initialize_code_generators();
   Compilation result;
   llvm::raw_string_ostream messages(result.messages);
@@ -77,11 +81,11 @@ Compilation compile_to_object(const TargetArguments& target, const char* name, s
   const auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   const auto buffer = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(source.data(), source.size()), name);
 
-  clang::DiagnosticOptions options;
-  options.ShowPresumedLoc = true;  // a user's kernel has #line directives
-  clang::TextDiagnosticPrinter printer(messages, options);
-  const auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, options, &printer, false);
-  const auto invocation = make_invocation(target, buffer->getMemBufferRef(), line_tables, *diagnostics);
+  clang::DiagnosticOptions shown;
+  shown.ShowPresumedLoc = true;  // a user's kernel has #line directives
+  clang::TextDiagnosticPrinter printer(messages, shown);
+  const auto diagnostics = clang::CompilerInstance::createDiagnostics(*files, shown, &printer, false);
+  const auto invocation = make_invocation(target, buffer->getMemBufferRef(), options, *diagnostics);
   if (invocation == nullptr) return result;
 
   clang::CompilerInstance compiler(invocation);

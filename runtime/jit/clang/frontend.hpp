@@ -13,7 +13,11 @@ struct Compilation {
   std::string object;
   std::string messages;
 };
+struct CompilationOptions {
+  bool line_tables = false;
+  bool watch_stores = false;  ///< see watch_stores.hpp; needs line tables
+};
 Compilation compile_to_object(const TargetArguments& target, const char* name, std::string_view source,
-                              bool line_tables);
+                              const CompilationOptions& options);
 
 }  // namespace iris::clang_library

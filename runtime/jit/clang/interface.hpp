@@ -7,7 +7,7 @@
 namespace iris::clang_library {
 
 /// Changes whenever a struct below does.
-inline constexpr int interface_version = 3;
+inline constexpr int interface_version = 4;
 inline constexpr const char* entry_name = "irisgen_clang_interface";
 
 /// Text is UTF-8 and zero-terminated; all of it must outlive the call.
@@ -17,6 +17,7 @@ struct Request {
   const char* symbol;  ///< of the kernel whose resources are reported
   const char* target;  ///< one of Interface::targets
   bool line_tables;    ///< of the source's lines, for `locate`; host only
+  bool watch_stores;   ///< the code calls runtime/system/store_hook.hpp; with line tables only
 };
 
 /// What a compilation came to. Owned by the library until Interface::release.

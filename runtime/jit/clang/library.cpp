@@ -35,7 +35,8 @@ void fail(OwnedOutcome& outcome, std::string message) {
 
 void build(const Request& request, const TargetArguments& target, OwnedOutcome& outcome) {
   const std::string prefix = std::string(request.name) + ": error: ";
-  Compilation compilation = compile_to_object(target, request.name, request.source, request.line_tables);
+  Compilation compilation = compile_to_object(
+      target, request.name, request.source, {.line_tables = request.line_tables, .watch_stores = request.watch_stores});
   if (compilation.object.empty()) return fail(outcome, std::move(compilation.messages));
   if (!target.amd) {
     std::string missing;

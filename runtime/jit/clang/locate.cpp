@@ -11,14 +11,14 @@
 #include "runtime/jit/clang/tasks.hpp"
 
 // Question: `file`, a shared library that was compiled with line tables, and `offset`, of an instruction in it.
-// Answer: `file` and `line` of the innermost call there that a user's file makes; line 0 where none is known. What
-// bears the compiled file's own name is ours.
+// Answer: `file`, `line` and `column` of the innermost call there that a user's file makes; line 0 where none is known.
+// What bears the compiled file's own name is ours.
 namespace iris::clang_library {
 
 using nlohmann::json;
 
 json answer_locate(const json& question) {
-  json answer = {{"file", ""}, {"line", 0}};
+  json answer = {{"file", ""}, {"line", 0}, {"column", 0}};
   auto object = llvm::object::ObjectFile::createObjectFile(question.at("file").get<std::string>());
   if (!object) {
     llvm::consumeError(object.takeError());
@@ -35,7 +35,7 @@ json answer_locate(const json& question) {
   for (std::uint32_t i = 0; i < calls.getNumberOfFrames(); ++i) {
     const llvm::DILineInfo& call = calls.getFrame(i);
     if (call.FileName == emitted || call.Line == 0) continue;
-    return {{"file", call.FileName}, {"line", call.Line}};
+    return {{"file", call.FileName}, {"line", call.Line}, {"column", call.Column}};
   }
   return answer;
 }

@@ -65,6 +65,7 @@ std::vector<std::string> arguments_for(const ParseRequest& request) {
   if (!request.before.empty()) {
     arguments.insert(arguments.end(), {"-include", std::string(virtual_folder) + "/" + before_file});
   }
+  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
   return arguments;
 }
 

@@ -21,6 +21,7 @@ struct ParseRequest {
   std::map<std::string, std::string> headers = {};  ///< what `#include <…>` finds, and nothing else: path to text
   std::string before = {};  ///< C++ that is read before the first line of the source, whose lines keep their numbers
   std::string after = {};   ///< C++ that is read behind its last line
+  std::vector<std::string> arguments = {};  ///< of `clang -cc1`, which count more than those that every source has
   std::function<void(clang::Preprocessor&)> prepare = {};  ///< called before the first line is read
 };
 
@@ -38,6 +39,8 @@ class Parsed {
 
   /// Whether there is no error. Otherwise the syntax tree lacks what is wrong, or all if nothing could be read.
   bool ok() const;
+  /// Whether anything was read at all, right or wrong.
+  bool has_tree() const { return action_ != nullptr; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
   clang::ASTContext& ast() const { return compiler_->getASTContext(); }

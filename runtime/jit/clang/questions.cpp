@@ -19,6 +19,7 @@ struct Task {
 
 /// What can be asked of a source: a row here, a line in tasks.hpp, a file.
 constexpr std::array tasks = {
+    Task{"import_kernel", answer_import_kernel},
     Task{"lint", answer_lint},
     Task{"locate", answer_locate},
     Task{"read_function", answer_read_function},

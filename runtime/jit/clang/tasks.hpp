@@ -6,6 +6,7 @@
 /// have.
 namespace iris::clang_library {
 
+nlohmann::json answer_import_kernel(const nlohmann::json& question);
 nlohmann::json answer_lint(const nlohmann::json& question);
 nlohmann::json answer_locate(const nlohmann::json& question);
 nlohmann::json answer_read_function(const nlohmann::json& question);

@@ -82,7 +82,7 @@ std::string Clang::options(const irisgen::Target& target) const {
 CodeObject Clang::compile(const CompileRequest& request) const {
   const std::string target(request.target->name);
   const clang_library::Request passed = {request.name.c_str(), request.source.c_str(), request.symbol.c_str(),
-                                         target.c_str(), request.line_tables};
+                                         target.c_str(),       request.line_tables,    request.watch_stores};
   const SignalHandlers handlers;
   const OwnedOutcome outcome(interface_->compile(&passed), interface_->release);
   if (outcome == nullptr) throw CompileError(request.name + ": error: out of memory");

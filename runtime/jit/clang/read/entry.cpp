@@ -253,7 +253,10 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
 const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry) {
   const auto* as_template = llvm::dyn_cast<clang::FunctionTemplateDecl>(&entry);
   if (as_template == nullptr) return llvm::cast<clang::FunctionDecl>(&entry)->getDefinition();
+  // The file may instantiate it, too, with a Config of its own.
   for (const clang::FunctionDecl* made : as_template->specializations()) {
+    const auto* config = made->getTemplateSpecializationArgs()->get(0).getAsType()->getAsCXXRecordDecl();
+    if (config == nullptr || config->getQualifiedNameAsString() != "irisgen_reading::Config") continue;
     if (const clang::FunctionDecl* definition = made->getDefinition()) return definition;
   }
   return nullptr;
