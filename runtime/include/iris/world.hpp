@@ -40,6 +40,8 @@ class World {
   struct State;
 
  private:
+  explicit World(std::shared_ptr<State> state);
+
   std::shared_ptr<State> state_;  // with the operations that were loaded
 };
 
