@@ -44,9 +44,9 @@ inline constexpr CaptureMode capture_thread_local = 1;
 using CaptureStatus = int;
 inline constexpr CaptureStatus capture_none = 0;
 
-/// Of virtual memory management, whose values are CUDA's, but for memory that AMD's GPUs do not cache.
-using AllocationHandle = unsigned long long;  ///< hipMemGenericAllocationHandle_t, a pointer on AMD
-using MemoryType = int;                       ///< hipMemAllocationType
+/// Of virtual memory management, as HIP 7 has it: HIP 5 laid the properties out otherwise, and had no uncached memory.
+using AllocationHandle = void*;  ///< hipMemGenericAllocationHandle_t
+using MemoryType = int;          ///< hipMemAllocationType
 inline constexpr MemoryType memory_pinned = 1;
 inline constexpr MemoryType memory_uncached = 0x40000000;
 inline constexpr int location_device = 1;

@@ -103,9 +103,31 @@ Error mem_get_allocation_granularity(std::size_t* unit, const AllocationProperti
   return driver().cuMemGetAllocationGranularity(unit, properties, option);
 }
 
+unsigned long long number(AllocationHandle handle) {
+  return reinterpret_cast<unsigned long long>(handle);
+}
+
 Error mem_create(AllocationHandle* handle, std::size_t bytes, const AllocationProperties* properties,
                  unsigned long long flags) {
-  return driver().cuMemCreate(handle, bytes, properties, flags);
+  unsigned long long made = 0;
+  const Error error = driver().cuMemCreate(&made, bytes, properties, flags);
+  *handle = reinterpret_cast<void*>(made);  // NOLINT(performance-no-int-to-ptr): CUDA's handles are integers
+  return error;
+}
+
+Error mem_release(AllocationHandle handle) {
+  return driver().cuMemRelease(number(handle));
+}
+
+Error mem_export(void* file, AllocationHandle handle, int handle_type, unsigned long long flags) {
+  return driver().cuMemExportToShareableHandle(file, number(handle), handle_type, flags);
+}
+
+Error mem_import(AllocationHandle* handle, void* file, int handle_type) {
+  unsigned long long imported = 0;
+  const Error error = driver().cuMemImportFromShareableHandle(&imported, file, handle_type);
+  *handle = reinterpret_cast<void*>(imported);  // NOLINT(performance-no-int-to-ptr): CUDA's handles are integers
+  return error;
 }
 
 Error mem_address_reserve(void** memory, std::size_t bytes, std::size_t alignment, void* wanted,
@@ -121,7 +143,7 @@ Error mem_address_free(void* memory, std::size_t bytes) {
 }
 
 Error mem_map(void* memory, std::size_t bytes, std::size_t offset, AllocationHandle handle, unsigned long long flags) {
-  return driver().cuMemMap(address(memory), bytes, offset, handle, flags);
+  return driver().cuMemMap(address(memory), bytes, offset, number(handle), flags);
 }
 
 Error mem_unmap(void* memory, std::size_t bytes) {
@@ -184,14 +206,14 @@ Functions adapted(const cuda::Driver& driver) {
       .hipMemsetAsync = memset_async,
       .hipMemGetAllocationGranularity = mem_get_allocation_granularity,
       .hipMemCreate = mem_create,
-      .hipMemRelease = driver.cuMemRelease,
+      .hipMemRelease = mem_release,
       .hipMemAddressReserve = mem_address_reserve,
       .hipMemAddressFree = mem_address_free,
       .hipMemMap = mem_map,
       .hipMemUnmap = mem_unmap,
       .hipMemSetAccess = mem_set_access,
-      .hipMemExportToShareableHandle = driver.cuMemExportToShareableHandle,
-      .hipMemImportFromShareableHandle = driver.cuMemImportFromShareableHandle,
+      .hipMemExportToShareableHandle = mem_export,
+      .hipMemImportFromShareableHandle = mem_import,
       .hipIpcGetMemHandle = nullptr,  // every driver that is new enough for the rest has the above
       .hipIpcOpenMemHandle = nullptr,
       .hipIpcCloseMemHandle = nullptr,

@@ -33,7 +33,7 @@ void* SharedMemory::allocate(std::size_t bytes) {
   if (caller_.api->shareable_memory != 0) {
     const std::size_t size = whole_units(bytes);
     const AllocationProperties wanted = properties();
-    AllocationHandle handle = 0;
+    AllocationHandle handle = nullptr;
     caller_.check(call().hipMemCreate(&handle, size, &wanted, 0), "hipMemCreate", byte_count(size));
     return map(handle, size, Kind::allocated);
   }
@@ -45,7 +45,7 @@ void* SharedMemory::allocate(std::size_t bytes) {
   void* memory = nullptr;
   caller_.check(call().hipExtMallocWithFlags(&memory, bytes, malloc_fine_grained), "hipExtMallocWithFlags",
                 byte_count(bytes));
-  mappings_.emplace(memory, Mapping{Kind::ipc_allocated, bytes, 0});
+  mappings_.emplace(memory, Mapping{Kind::ipc_allocated, bytes, nullptr});
   return memory;
 }
 
@@ -60,7 +60,7 @@ int SharedMemory::export_file(void* memory) {
 
 void* SharedMemory::import_file(int file, std::size_t bytes) {
   if (caller_.api->shareable_memory == 0) return import_ipc(file, bytes);
-  AllocationHandle handle = 0;
+  AllocationHandle handle = nullptr;
   // The file's number itself, as a pointer.
   void* const number = reinterpret_cast<void*>(static_cast<std::uintptr_t>(file));  // NOLINT(performance-no-int-to-ptr)
   caller_.check(call().hipMemImportFromShareableHandle(&handle, number, handle_type_file),
@@ -135,7 +135,7 @@ void* SharedMemory::import_ipc(int file, std::size_t bytes) {
   void* memory = nullptr;
   caller_.check(call().hipIpcOpenMemHandle(&memory, handle, ipc_lazy_enable_peer_access), "hipIpcOpenMemHandle",
                 byte_count(bytes));
-  mappings_.emplace(memory, Mapping{Kind::ipc_imported, bytes, 0});
+  mappings_.emplace(memory, Mapping{Kind::ipc_imported, bytes, nullptr});
   return memory;
 }
 

@@ -6,11 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,6 @@ namespace iris::test {
 struct ProcessOutcome {
   int code = -1;     ///< exit code; 128 + signal if one ended it
   std::string said;  ///< what its body returned, or "threw: " and the words
-  std::chrono::steady_clock::time_point end;
 };
 
 /// Processes made by fork(), which end with the test, whatever becomes of it. Each says one thing at its end.
@@ -57,21 +57,16 @@ class Processes {
 
   pid_t process(std::size_t number) const { return children_.at(number).process; }
 
-  /// Waits for all, in the order in which they were started; those that take longer than a minute are killed.
-  std::vector<ProcessOutcome> wait() {
-    std::vector<ProcessOutcome> outcomes;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    for (Child& child : children_) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-      pollfd pipe{child.words.get(), POLLIN, 0};
-      if (::poll(&pipe, 1, static_cast<int>(std::max<long>(left.count(), 0))) == 0) ::kill(child.process, SIGKILL);
-      ProcessOutcome outcome;
-      outcome.said = read_all(child.words.get()).value_or("");
-      int status = 0;
-      ::waitpid(std::exchange(child.process, 0), &status, 0);
-      outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      outcome.end = std::chrono::steady_clock::now();
-      outcomes.push_back(std::move(outcome));
+  /// Waits for all, each at most a minute; for one that is stopped when the others have ended, which it does not
+  /// survive.
+  std::vector<ProcessOutcome> wait(std::optional<std::size_t> stopped = {}) {
+    std::vector<ProcessOutcome> outcomes(children_.size());
+    for (std::size_t number = 0; number < children_.size(); ++number) {
+      if (number != stopped) outcomes[number] = reap(children_[number]);
+    }
+    if (stopped.has_value()) {
+      ::kill(children_.at(*stopped).process, SIGKILL);
+      outcomes[*stopped] = reap(children_.at(*stopped));
     }
     children_.clear();
     return outcomes;
@@ -82,6 +77,17 @@ class Processes {
     pid_t process;
     Descriptor words;
   };
+
+  static ProcessOutcome reap(Child& child) {
+    pollfd pipe{child.words.get(), POLLIN, 0};
+    if (::poll(&pipe, 1, 60'000) == 0) ::kill(child.process, SIGKILL);
+    ProcessOutcome outcome;
+    outcome.said = read_all(child.words.get()).value_or("");
+    int status = 0;
+    ::waitpid(std::exchange(child.process, 0), &status, 0);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return outcome;
+  }
 
   [[noreturn]] static void live(int number, const Body& body, int words) {
     std::string said;
@@ -113,7 +119,8 @@ inline std::string new_job() {
 }
 
 /// So many ranks, each a process, from begin to end.
-inline std::vector<ProcessOutcome> run_ranks(int size, const Processes::Body& body) {
+inline std::vector<ProcessOutcome> run_ranks(int size, const Processes::Body& body,
+                                             std::optional<std::size_t> stopped = {}) {
   Processes processes;
   const std::string job = new_job();
   for (int rank = 0; rank < size; ++rank) {
@@ -122,7 +129,7 @@ inline std::vector<ProcessOutcome> run_ranks(int size, const Processes::Body& bo
       return body(number);
     });
   }
-  return processes.wait();
+  return processes.wait(stopped);
 }
 
 }  // namespace iris::test
