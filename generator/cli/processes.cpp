@@ -125,13 +125,9 @@ void wait_for(std::vector<std::unique_ptr<Rank>>& ranks) {
 }  // namespace
 
 std::optional<OwnRank> rank_of_this_process() {
-  try {
-    const iris::LaunchedProcess self =
-        iris::launched_process([](const char* name) -> const char* { return std::getenv(name); });
-    return OwnRank{self.rank, self.size};
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+  const auto self = iris::launched_process([](const char* name) -> const char* { return std::getenv(name); });
+  if (!self.has_value()) return std::nullopt;
+  return OwnRank{self->rank, self->size};
 }
 
 ExitCode start_ranks(int size) {

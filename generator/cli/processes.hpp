@@ -6,7 +6,8 @@
 
 namespace irisgen::cli {
 
-/// Which rank of how many this process is, if a launcher started it: torchrun, mpirun, or start_ranks().
+/// Which rank of how many this process is, if a launcher started it: torchrun, mpirun, or start_ranks(). Throws a
+/// sentence if what that says makes no sense.
 struct OwnRank {
   int rank;
   int size;

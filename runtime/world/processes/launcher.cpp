@@ -80,7 +80,7 @@ std::string job_of(const Environment& environment, const Launcher& launcher) {
 
 }  // namespace
 
-LaunchedProcess launched_process(const Environment& environment) {
+std::optional<LaunchedProcess> launched_process(const Environment& environment) {
   for (const Launcher& launcher : launchers) {
     if (environment(launcher.mark) == nullptr) continue;
     const int size = number(environment, launcher.size, launcher);
@@ -98,11 +98,9 @@ LaunchedProcess launched_process(const Environment& environment) {
                                " started " + std::to_string(size) + " and only " + std::to_string(local_size) +
                                " of them on this one (" + launcher.local_size + ")");
     }
-    return {rank, size, local_rank, launcher.name, job_of(environment, launcher)};
+    return LaunchedProcess{rank, size, local_rank, launcher.name, job_of(environment, launcher)};
   }
-  throw std::runtime_error(
-      "nothing says which rank this process is: start it under torchrun (RANK, WORLD_SIZE), mpirun of Open MPI "
-      "(OMPI_COMM_WORLD_RANK) or irisgen run --processes, or hand World::join a Bootstrap of your own");
+  return std::nullopt;
 }
 
 }  // namespace iris

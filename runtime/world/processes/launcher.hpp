@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace iris {
@@ -17,7 +18,8 @@ struct LaunchedProcess {
 /// A variable of the environment; null if it is not set.
 using Environment = std::function<const char*(const char* name)>;
 
-/// Throws std::runtime_error in words if nobody says, if what is said makes no sense, or if ranks are on several hosts.
-LaunchedProcess launched_process(const Environment& environment);
+/// Nothing if no launcher says. Throws std::runtime_error in words if what is said makes no sense, or if ranks are on
+/// several hosts.
+std::optional<LaunchedProcess> launched_process(const Environment& environment);
 
 }  // namespace iris
