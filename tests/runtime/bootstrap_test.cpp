@@ -38,7 +38,7 @@ LaunchedProcess launched(const Variables& variables) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
-  return self.value_or(LaunchedProcess{.by = "nobody"});
+  return self.value_or(LaunchedProcess{.by = "nobody", .job = ""});
 }
 
 const Variables torchrun = {{"RANK", "5"},

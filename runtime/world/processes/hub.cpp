@@ -56,7 +56,8 @@ void Hub::serve() {
     if (complete_) conclude_round();
     if (!complete_) give_up_missing();
     beat();
-    for (Seat& seat : seats_) {
+    // Rank 0 last: if it goes as soon as it has its result, it takes the hub with it.
+    for (Seat& seat : std::views::reverse(seats_)) {
       if (seat.channel != nullptr) seat.channel->send();  // a failure shows when it is heard
     }
     if (!stopping_) continue;

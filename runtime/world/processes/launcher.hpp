@@ -11,8 +11,8 @@ struct LaunchedProcess {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  std::string by;   ///< "torchrun"
-  std::string job;  ///< the same for all of its processes, and for those of no other job that runs now
+  std::string by = {};   ///< "torchrun"
+  std::string job = {};  ///< the same for all of its processes, and for those of no other job that runs now
 };
 
 /// A variable of the environment; null if it is not set.

@@ -108,11 +108,11 @@ std::vector<std::string> Member::all_gather(const std::string& bytes, const std:
   };
   fail_if_lost();
   result_.reset();
+  call_ = call;
   channel_->queue({.kind = Message::Kind::contribute, .text = call, .bytes = bytes});
   wake_.wake();
   changed_.wait(lock, [this] { return result_.has_value() || first_loss() != nullptr; });
   if (!result_.has_value()) fail_if_lost();
-  last_call_ = call;
   return unpack(*std::exchange(result_, std::nullopt), static_cast<std::size_t>(self_.size));
 }
 
@@ -189,6 +189,7 @@ void Member::take(Message& message) {
       return;
     case Message::Kind::result:
       result_ = std::move(message.bytes);
+      last_call_ = call_;
       return;
     case Message::Kind::notice:
       if (rank < notices_.size()) notices_[rank] = std::move(message.bytes);

@@ -59,7 +59,8 @@ class Member final : public Bootstrap {
   bool welcome_ = false;
   std::string refusal_;
   std::string hub_process_;
-  std::string last_call_;
+  std::string call_;
+  std::string last_call_;  // that all ranks have made
   std::optional<std::string> result_;
   std::vector<std::string> notices_;
   std::vector<std::string> lost_;  // by rank; empty: not lost
