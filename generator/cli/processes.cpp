@@ -49,6 +49,7 @@ class Rank {
     if (rank > 0) errors_ = iris::Descriptor(::memfd_create("irisgen errors", MFD_CLOEXEC));
     const iris::Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
     std::vector<char*> arguments;
+    arguments.reserve(words_.size() + 1);
     for (std::string& word : words_) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     ::setenv("IRISGEN_RANK", std::to_string(rank).c_str(), 1);
@@ -134,6 +135,7 @@ ExitCode start_ranks(int size) {
   const std::vector<std::string> words = command_line();
   ::setenv("IRISGEN_JOB", ("process " + std::to_string(::getpid())).c_str(), 1);
   std::vector<std::unique_ptr<Rank>> ranks;
+  ranks.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) ranks.push_back(std::make_unique<Rank>(rank, size, words));
   wait_for(ranks);
   int code = ok;

@@ -95,7 +95,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
   RunOutcome outcome;
   outcome.launches = command.repeat;
   outcome.has_reference = !plan.user || !plan.user->reference.none();
-  progress.show(plan.name + ": compiling");
+  if (prints) progress.show(plan.name + ": compiling");
   const auto start = std::chrono::steady_clock::now();
   outcome.built = iris::build_operation(plan, command.compiler);
   outcome.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -108,9 +108,11 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .processes = command.processes,
                            .inputs = std::move(inputs.buffers),
                            .progress = {}};
-  options.progress = [&](std::string_view stage, int done, int total) {
-    progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " + std::to_string(total));
-  };
+  if (prints)
+    options.progress = [&](std::string_view stage, int done, int total) {
+      progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " +
+                    std::to_string(total));
+    };
   outcome.report = iris::run_operation(outcome.built, options);
   progress.clear();
   if (prints) write_outputs(plan, outputs, outcome.report);

@@ -36,7 +36,7 @@ void perform(const Copy& copy) {
 Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate) : Engine(ranks, seed, std::move(locate), nullptr) {}
 
 Engine::Engine(const HostProcess& process, std::uint64_t seed, SourceLocator locate)
-    : Engine(process.size, seed, std::move(locate), std::make_unique<Outside>(process.absence)) {}
+    : Engine(process.size, seed, std::move(locate), std::make_unique<Outside>(process)) {}
 
 Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate, std::unique_ptr<Outside> outside)
     : locate_(std::move(locate)),

@@ -78,12 +78,13 @@ bool Outside::depends_on_others(std::span<const std::unique_ptr<Grid>> grids) co
   return depends;
 }
 
-/// A lock may be held by another rank than the one that it belongs to.
+/// A lock may be held by another rank than the one that it belongs to. A kernel may name a peer that there is not.
 std::string Outside::describe_absence(std::span<const std::unique_ptr<Grid>> grids) const {
   std::set<int> awaited;
   for_each_thread(grids, [&](const DeviceThread& thread) {
     const bool waits = thread.state == ThreadState::waiting && is_shared(thread.flag);
-    if (waits && thread.what != device::Wait::lock) awaited.insert(thread.peer);
+    const bool is_rank = thread.peer >= 0 && thread.peer < size_;
+    if (waits && is_rank && thread.what != device::Wait::lock) awaited.insert(thread.peer);
   });
   for (const int rank : awaited) {
     const std::string absent = absence_(rank);

@@ -18,7 +18,7 @@ namespace iris::host {
 /// that cannot go on waits for one of them, and for how long.
 class Outside {
  public:
-  explicit Outside(std::function<std::string(int rank)> absence) : absence_(std::move(absence)) {}
+  explicit Outside(const HostProcess& process) : size_(process.size), absence_(process.absence) {}
 
   /// Others may change these bytes from now on.
   void share(const void* begin, std::size_t bytes);
@@ -38,6 +38,7 @@ class Outside {
   bool depends_on_others(std::span<const std::unique_ptr<Grid>> grids) const;
   std::string describe_absence(std::span<const std::unique_ptr<Grid>> grids) const;
 
+  int size_;
   std::function<std::string(int rank)> absence_;
   std::vector<std::pair<const char*, std::size_t>> shared_;
   Clock::time_point last_progress_ = Clock::now();

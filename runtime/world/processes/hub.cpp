@@ -138,6 +138,7 @@ void Hub::welcome_all() {
   listener_.close();
   strangers_.clear();
   std::vector<std::string> processes;
+  processes.reserve(seats_.size());
   for (const Seat& seat : seats_) processes.push_back(std::to_string(seat.process));
   tell_all({.kind = Message::Kind::welcome, .bytes = pack(processes)});
 }
@@ -187,6 +188,7 @@ void Hub::take(std::size_t rank, Message& message) {
 void Hub::conclude_round() {
   if (!std::ranges::all_of(seats_, [](const Seat& seat) { return seat.waits && seat.channel != nullptr; })) return;
   std::vector<std::string> parts;
+  parts.reserve(seats_.size());
   for (Seat& seat : seats_) {
     parts.push_back(std::move(seat.contribution));
     seat.contribution.clear();

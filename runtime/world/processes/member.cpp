@@ -113,7 +113,8 @@ std::vector<std::string> Member::all_gather(const std::string& bytes, const std:
   wake_.wake();
   changed_.wait(lock, [this] { return result_.has_value() || first_loss() != nullptr; });
   if (!result_.has_value()) fail_if_lost();
-  return unpack(*std::exchange(result_, std::nullopt), static_cast<std::size_t>(self_.size));
+  const std::string result = std::exchange(result_, std::nullopt).value();
+  return unpack(result, static_cast<std::size_t>(self_.size));
 }
 
 void Member::post(const std::string& notice) {
