@@ -189,7 +189,30 @@ TEST(ProcessWorld, RunsLaunchesWhileTheRankDoesSomethingElse) {
                  "0 wrong");
 }
 
-/// Locks, whose holders are other processes: increments are lost if an atomic is none between processes.
+/// Every thread of every launch adds one to a counter of rank 0's.
+TEST(ProcessWorld, AtomicsAreAtomicBetweenProcesses) {
+  constexpr int launches = 2000;
+  const auto outcomes = run_ranks(2, [](int number) {
+    World world = join();
+    int least = 0;
+    world.run([&](Context& context) {
+      Operation draw(context, host_operation("note_order", 2), {{"n", 128}});
+      auto* output = static_cast<std::int32_t*>(context.allocate(512));
+      void* buffers[] = {context.allocate(512), output};
+      context.barrier();
+      for (int launch = 0; launch < launches; ++launch) draw.launch(buffers, {{"n", 128}});
+      context.barrier();
+      if (number == 0) draw.launch(buffers, {{"n", 128}});
+      context.synchronize();
+      least = *std::min_element(output, output + 128);
+      context.barrier();
+    });
+    return std::to_string(least);
+  });
+  EXPECT_EQ(outcomes[0].said, std::to_string(2 * launches * 128));
+}
+
+/// Locks, whose holders are other processes.
 TEST(ProcessWorld, LocksHoldBetweenProcesses) {
   expect_all_say(run_ranks(3,
                            [](int) {
