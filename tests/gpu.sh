@@ -4,7 +4,7 @@
 # examples, a search for the fastest, the measurements and, where compute-sanitizer is installed, memcheck on one kernel
 # of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples matrix stress tune bench
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes matrix stress tune bench
 #                                    collectives fused memcheck racecheck
 #
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
@@ -19,7 +19,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples matrix stress tune bench collectives fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples processes matrix stress tune bench collectives fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -94,6 +94,14 @@ run_examples() {
     --input 'input=examples/data/gradient_rank{rank}.npy' &&
     "$irisgen" run "$work/layer.yaml" --target "$target" \
       --input 'a=examples/data/activation_rank{rank}.npy' --input 'b=examples/data/weight_rank{rank}.npy'
+}
+
+# Every variant with a process for each rank.
+processes() {
+  local spec
+  for spec in "$work/spec.yaml" "$work/products.yaml"; do
+    "$irisgen" run "$spec" --target "$target" --processes --repeat 20 || return 1
+  done
 }
 
 # Most of the time goes into compiling, on one thread of the host.
@@ -185,7 +193,7 @@ fused() {
   peers fused
 }
 
-export -f configure_and_build run_examples matrix check tune peers collectives fused names_of
+export -f configure_and_build run_examples processes matrix check tune peers collectives fused names_of
 export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
@@ -219,6 +227,7 @@ echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" 
 
 for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
 step examples 40 bash -c run_examples
+step processes 120 bash -c processes
 step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"

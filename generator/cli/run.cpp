@@ -1,17 +1,20 @@
 #include "iris/run.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "generator/cli/files.hpp"
 #include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
+#include "generator/cli/processes.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/run_report.hpp"
 #include "generator/cli/tensors.hpp"
@@ -38,6 +41,7 @@ struct RunCommand {
   bool no_verify = false;
   TuningOption tuning = TuningOption("auto");
   bool json = false;
+  bool processes = false;
 };
 
 constexpr const char* footer =
@@ -45,12 +49,17 @@ constexpr const char* footer =
 element of every rank is checked against a float64 reference; the largest error is shown with its place and its
 tolerance. Inputs that are not given are seeded random numbers. {rank} in a file's name is each rank's number.
 
+Ranks are threads of one process unless --processes asks for one process each. Started by torchrun or by Open MPI's
+mpirun, this process is then one of them; else it starts as many as the world has.
+
 On `host` ranks, blocks and threads run on the CPU in an order that --seed decides; the same seed gives the same order.
 
 Examples:
   irisgen run spec.yaml
   irisgen run spec.yaml --world 3 --seed 7 --repeat 10
   irisgen run spec.yaml --target sm_90a
+  irisgen run spec.yaml --world 4 --processes
+  mpirun -n 4 irisgen run spec.yaml --processes
   irisgen run spec.yaml --kernel gradient_sum --input "input=gradient_rank{rank}.npy" \
                         --output "output=sum_rank{rank}.npy")";
 
@@ -60,7 +69,24 @@ void require_one_plan(const std::vector<Plan>& plans, const RunCommand& command)
   throw UsageError("--input and --output are for one kernel and one world; choose with --kernel and --world");
 }
 
-RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress) {
+/// The one world that processes are started for.
+int world_of_processes(const std::vector<Plan>& plans) {
+  const int world = plans.front().problem.world;
+  if (std::ranges::all_of(plans, [&](const Plan& plan) { return plan.problem.world == world; })) return world;
+  throw UsageError("--processes starts the processes of one world; choose with --world");
+}
+
+/// Those that so many processes can run.
+void keep_world(std::vector<Plan>& plans, int world) {
+  std::erase_if(plans, [&](const Plan& plan) { return plan.problem.world != world; });
+  if (!plans.empty()) return;
+  throw UsageError("this is one of " + std::to_string(world) +
+                   " processes, but no kernel is described for a world of " + std::to_string(world) + "; say --world " +
+                   std::to_string(world));
+}
+
+/// `prints`: this process shows and writes what comes of it.
+RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress, bool prints) {
   const Assignments outputs = parse_assignments("--output", command.outputs);
   const Assignments input_files = parse_assignments("--input", command.inputs);
   check_output_patterns(plan, outputs, input_files);
@@ -69,7 +95,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
   RunOutcome outcome;
   outcome.launches = command.repeat;
   outcome.has_reference = !plan.user || !plan.user->reference.none();
-  progress.show(plan.name + ": compiling");
+  if (prints) progress.show(plan.name + ": compiling");
   const auto start = std::chrono::steady_clock::now();
   outcome.built = iris::build_operation(plan, command.compiler);
   outcome.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -79,17 +105,20 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .repeat = command.repeat,
                            .verify = !command.no_verify,
                            .reference = command.no_verify ? nullptr : iris::reference_of(plan),
+                           .processes = command.processes,
                            .inputs = std::move(inputs.buffers),
                            .build_watched = {},
                            .progress = {}};
-  if (plan.user && plan.target->platform == Platform::host)
+  if (plan.user && plan.target->platform == Platform::host && !command.processes)
     options.build_watched = [&] { return iris::build_watched_operation(plan); };
-  options.progress = [&](std::string_view stage, int done, int total) {
-    progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " + std::to_string(total));
-  };
+  if (prints)
+    options.progress = [&](std::string_view stage, int done, int total) {
+      progress.show(plan.name + ": " + std::string(stage) + " " + std::to_string(done) + " of " +
+                    std::to_string(total));
+    };
   outcome.report = iris::run_operation(outcome.built, options);
   progress.clear();
-  write_outputs(plan, outputs, outcome.report);
+  if (prints) write_outputs(plan, outputs, outcome.report);
   return outcome;
 }
 
@@ -98,9 +127,15 @@ ExitCode run(const RunCommand& command) {
   const Target* target = &target_named(command.target);
   const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   const std::vector<TuningTable> tables = command.tuning.tables();
-  const std::vector<Plan> plans =
-      plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
+  std::vector<Plan> plans = plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
+  const std::optional<OwnRank> self = command.processes ? rank_of_this_process() : std::nullopt;
+  if (self.has_value()) keep_world(plans, self->size);
   require_one_plan(plans, command);
+  if (command.processes && !self.has_value()) {
+    if (command.spec == "-") throw UsageError("--processes reads the specification once for each; give a file");
+    return start_ranks(world_of_processes(plans));
+  }
+  const bool prints = !self.has_value() || self->rank == 0;
 
   ExitCode code = ok;
   Json all = Json::array();
@@ -108,8 +143,9 @@ ExitCode run(const RunCommand& command) {
   std::exception_ptr failure;
   for (const Plan& plan : plans) {
     try {
-      const RunOutcome outcome = run_plan(plan, command, progress);
+      const RunOutcome outcome = run_plan(plan, command, progress, prints);
       if (!outcome.report.passed) code = failed;
+      if (!prints) continue;
       command.json ? all.push_back(to_json(outcome)) : print_outcome(outcome);
     } catch (const std::exception& error) {
       progress.clear();
@@ -118,7 +154,7 @@ ExitCode run(const RunCommand& command) {
       break;
     }
   }
-  if (command.json) print_json(all);  // what has been finished, too, where a later kernel fails
+  if (command.json && prints) print_json(all);  // what has been finished, too, where a later kernel fails
   note_cache_problem();
   if (failure) std::rethrow_exception(failure);
   return code;
@@ -150,6 +186,7 @@ void add_run(CLI::App& program, Action& action) {
   app->add_flag("--no-verify", command->no_verify, "Do not compare with the reference");
   command->tuning.add_to(*app);
   app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");
+  app->add_flag("--processes", command->processes, "A process for each rank instead of a thread");
   app->add_flag("--json", command->json, "Print JSON: an array of outcomes");
   app->callback([command, &action] { action = [command] { return run(*command); }; });
 }

@@ -19,6 +19,7 @@ void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipGetDeviceCount, "hipGetDeviceCount");
   library.resolve(call.hipSetDevice, "hipSetDevice");
   library.resolve(call.hipDeviceGetName, "hipDeviceGetName");
+  library.resolve(call.hipDeviceGetPCIBusId, "hipDeviceGetPCIBusId");
   library.resolve(call.hipDeviceTotalMem, "hipDeviceTotalMem");
   library.resolve(call.hipDeviceGetAttribute, "hipDeviceGetAttribute");
   library.resolve(call.hipDeviceCanAccessPeer, "hipDeviceCanAccessPeer");
@@ -54,6 +55,29 @@ void resolve_functions(Resolver& library, Functions& call) {
   library.resolve(call.hipGetErrorName, "hipGetErrorName");
   library.resolve(call.hipGetErrorString, "hipGetErrorString");
 }
+
+/// Memory that processes share: whether there is virtual memory management.
+bool resolve_shared_memory(Resolver& library, Functions& call) {
+  library.resolve_optional(call.hipIpcGetMemHandle, "hipIpcGetMemHandle");
+  library.resolve_optional(call.hipIpcOpenMemHandle, "hipIpcOpenMemHandle");
+  library.resolve_optional(call.hipIpcCloseMemHandle, "hipIpcCloseMemHandle");
+  library.resolve_optional(call.hipMemGetAllocationGranularity, "hipMemGetAllocationGranularity");
+  library.resolve_optional(call.hipMemCreate, "hipMemCreate");
+  library.resolve_optional(call.hipMemRelease, "hipMemRelease");
+  library.resolve_optional(call.hipMemAddressReserve, "hipMemAddressReserve");
+  library.resolve_optional(call.hipMemAddressFree, "hipMemAddressFree");
+  library.resolve_optional(call.hipMemMap, "hipMemMap");
+  library.resolve_optional(call.hipMemUnmap, "hipMemUnmap");
+  library.resolve_optional(call.hipMemSetAccess, "hipMemSetAccess");
+  library.resolve_optional(call.hipMemExportToShareableHandle, "hipMemExportToShareableHandle");
+  library.resolve_optional(call.hipMemImportFromShareableHandle, "hipMemImportFromShareableHandle");
+  return call.hipMemGetAllocationGranularity && call.hipMemCreate && call.hipMemRelease && call.hipMemAddressReserve &&
+         call.hipMemAddressFree && call.hipMemMap && call.hipMemUnmap && call.hipMemSetAccess &&
+         call.hipMemExportToShareableHandle && call.hipMemImportFromShareableHandle;
+}
+
+/// The first HIP whose virtual memory can be uncached: before, GPUs need not see one another's stores in it.
+constexpr int first_with_uncached_memory = 7 * 10'000'000 + 2 * 100'000;
 
 /// The `gfx…` string of hipDeviceProp_t. The struct changed its layout between HIP 5 and 6 and may again, and which
 /// layout a library fills in depends on the symbol that is called; gcnArchName is a character array in every one of
@@ -109,6 +133,9 @@ LoadedApi load_hip(const std::string& path) {
       throw std::runtime_error(library.name() + " reports no device (" + api.call.hipGetErrorString(error) +
                                "); the amdgpu driver must be loaded and /dev/kfd open to this user (groups render, "
                                "video)");
+    int version = 0;
+    const bool is_new = api.call.hipRuntimeGetVersion(&version) == success && version >= first_with_uncached_memory;
+    if (resolve_shared_memory(library, api.call) && is_new) api.shareable_memory = memory_uncached;
     api.description = "HIP " + hip_version(api.call) + " (" + library.name() + ")";
     api.devices = devices;
     api.architecture = architecture_from_properties;

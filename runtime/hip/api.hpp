@@ -44,6 +44,40 @@ inline constexpr CaptureMode capture_thread_local = 1;
 using CaptureStatus = int;
 inline constexpr CaptureStatus capture_none = 0;
 
+/// Of virtual memory management, as HIP 7 has it: HIP 5 laid the properties out otherwise, and had no uncached memory.
+using AllocationHandle = void*;  ///< hipMemGenericAllocationHandle_t
+using MemoryType = int;          ///< hipMemAllocationType
+inline constexpr MemoryType memory_pinned = 1;
+inline constexpr MemoryType memory_uncached = 0x40000000;
+inline constexpr int location_device = 1;
+inline constexpr int handle_type_file = 1;  ///< hipMemHandleTypePosixFileDescriptor
+inline constexpr int granularity_recommended = 1;
+inline constexpr int access_read_write = 3;
+struct Location {  ///< hipMemLocation
+  int type;
+  int device;
+};
+struct AllocationProperties {  ///< hipMemAllocationProp
+  MemoryType type;
+  int handle_types;
+  Location location;
+  void* windows;
+  unsigned char compression;
+  unsigned char remote_access;
+  unsigned short usage;
+  unsigned char reserved[4];
+};
+struct AccessDescription {  ///< hipMemAccessDesc
+  Location location;
+  int flags;
+};
+
+/// hipIpcMemHandle_t
+struct IpcHandle {
+  char reserved[64];
+};
+inline constexpr unsigned ipc_lazy_enable_peer_access = 1;
+
 /// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t, hipGraph_t and hipGraphExec_t: pointers to what only the
 /// library knows.
 using StreamHandle = void*;
@@ -52,12 +86,14 @@ using ModuleHandle = void*;
 using FunctionHandle = void*;
 using GraphHandle = void*;
 
-/// Members are named as HIP names its functions. All are set in a table that load_hip() or load_cuda() returned.
+/// Members are named as HIP names its functions. All are set in a table that load_hip() or load_cuda() returned, but
+/// for those of memory that processes share, which not every library has.
 struct Functions {
   Error (*hipRuntimeGetVersion)(int* version);
   Error (*hipGetDeviceCount)(int* count);
   Error (*hipSetDevice)(int device);
   Error (*hipDeviceGetName)(char* name, int bytes, int device);
+  Error (*hipDeviceGetPCIBusId)(char* name, int bytes, int device);
   Error (*hipDeviceTotalMem)(std::size_t* bytes, int device);
   Error (*hipDeviceGetAttribute)(int* value, Attribute attribute, int device);
   Error (*hipDeviceCanAccessPeer)(int* can, int device, int peer);
@@ -69,6 +105,24 @@ struct Functions {
   Error (*hipHostFree)(void* memory);
   Error (*hipMemcpyAsync)(void* destination, const void* source, std::size_t bytes, CopyKind kind, StreamHandle stream);
   Error (*hipMemsetAsync)(void* destination, int value, std::size_t bytes, StreamHandle stream);
+
+  Error (*hipMemGetAllocationGranularity)(std::size_t* unit, const AllocationProperties* properties, int option);
+  Error (*hipMemCreate)(AllocationHandle* handle, std::size_t bytes, const AllocationProperties* properties,
+                        unsigned long long flags);
+  Error (*hipMemRelease)(AllocationHandle handle);
+  Error (*hipMemAddressReserve)(void** memory, std::size_t bytes, std::size_t alignment, void* wanted,
+                                unsigned long long flags);
+  Error (*hipMemAddressFree)(void* memory, std::size_t bytes);
+  Error (*hipMemMap)(void* memory, std::size_t bytes, std::size_t offset, AllocationHandle handle,
+                     unsigned long long flags);
+  Error (*hipMemUnmap)(void* memory, std::size_t bytes);
+  Error (*hipMemSetAccess)(void* memory, std::size_t bytes, const AccessDescription* access, std::size_t count);
+  Error (*hipMemExportToShareableHandle)(void* file, AllocationHandle handle, int handle_type,
+                                         unsigned long long flags);
+  Error (*hipMemImportFromShareableHandle)(AllocationHandle* handle, void* file, int handle_type);
+  Error (*hipIpcGetMemHandle)(IpcHandle* handle, void* memory);
+  Error (*hipIpcOpenMemHandle)(void** memory, IpcHandle handle, unsigned flags);
+  Error (*hipIpcCloseMemHandle)(void* memory);
 
   Error (*hipStreamCreateWithFlags)(StreamHandle* stream, unsigned flags);
   Error (*hipStreamDestroy)(StreamHandle stream);
@@ -114,6 +168,9 @@ struct Api {
   /// by 128 bytes. HIP has no such call; null on AMD.
   Error (*encode_tensor_map)(void* map, const void* data, unsigned element_bytes,
                              const unsigned long long (&lengths)[2], const unsigned (&box)[2]) = nullptr;
+  /// Of what kind memory is that processes share by virtual memory management, and in which GPUs see one another's
+  /// stores while kernels run; 0 where there is none.
+  MemoryType shareable_memory = 0;
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
   std::shared_ptr<const DynamicLibrary> library;  ///< keeps the functions where they are

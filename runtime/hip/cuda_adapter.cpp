@@ -99,6 +99,61 @@ Error memset_async(void* destination, int value, std::size_t bytes, StreamHandle
   return driver().cuMemsetD8Async(address(destination), static_cast<unsigned char>(value), bytes, stream);
 }
 
+Error mem_get_allocation_granularity(std::size_t* unit, const AllocationProperties* properties, int option) {
+  return driver().cuMemGetAllocationGranularity(unit, properties, option);
+}
+
+unsigned long long number(AllocationHandle handle) {
+  return reinterpret_cast<unsigned long long>(handle);
+}
+
+Error mem_create(AllocationHandle* handle, std::size_t bytes, const AllocationProperties* properties,
+                 unsigned long long flags) {
+  unsigned long long made = 0;
+  const Error error = driver().cuMemCreate(&made, bytes, properties, flags);
+  *handle = reinterpret_cast<void*>(made);  // NOLINT(performance-no-int-to-ptr): CUDA's handles are integers
+  return error;
+}
+
+Error mem_release(AllocationHandle handle) {
+  return driver().cuMemRelease(number(handle));
+}
+
+Error mem_export(void* file, AllocationHandle handle, int handle_type, unsigned long long flags) {
+  return driver().cuMemExportToShareableHandle(file, number(handle), handle_type, flags);
+}
+
+Error mem_import(AllocationHandle* handle, void* file, int handle_type) {
+  unsigned long long imported = 0;
+  const Error error = driver().cuMemImportFromShareableHandle(&imported, file, handle_type);
+  *handle = reinterpret_cast<void*>(imported);  // NOLINT(performance-no-int-to-ptr): CUDA's handles are integers
+  return error;
+}
+
+Error mem_address_reserve(void** memory, std::size_t bytes, std::size_t alignment, void* wanted,
+                          unsigned long long flags) {
+  cuda::Address reserved = 0;
+  const Error error = driver().cuMemAddressReserve(&reserved, bytes, alignment, address(wanted), flags);
+  *memory = reinterpret_cast<void*>(reserved);  // NOLINT(performance-no-int-to-ptr): CUdeviceptr is an integer
+  return error;
+}
+
+Error mem_address_free(void* memory, std::size_t bytes) {
+  return driver().cuMemAddressFree(address(memory), bytes);
+}
+
+Error mem_map(void* memory, std::size_t bytes, std::size_t offset, AllocationHandle handle, unsigned long long flags) {
+  return driver().cuMemMap(address(memory), bytes, offset, number(handle), flags);
+}
+
+Error mem_unmap(void* memory, std::size_t bytes) {
+  return driver().cuMemUnmap(address(memory), bytes);
+}
+
+Error mem_set_access(void* memory, std::size_t bytes, const AccessDescription* access, std::size_t count) {
+  return driver().cuMemSetAccess(address(memory), bytes, access, count);
+}
+
 /// Loads the function's code at once. The driver otherwise does so at the first launch (CUDA_MODULE_LOADING is LAZY by
 /// default), and that loading can wait for the device's running kernels: with several ranks on one device those may be
 /// waiting for this very launch.
@@ -138,6 +193,7 @@ Functions adapted(const cuda::Driver& driver) {
       .hipGetDeviceCount = driver.cuDeviceGetCount,
       .hipSetDevice = set_device,
       .hipDeviceGetName = driver.cuDeviceGetName,
+      .hipDeviceGetPCIBusId = driver.cuDeviceGetPCIBusId,
       .hipDeviceTotalMem = driver.cuDeviceTotalMem_v2,
       .hipDeviceGetAttribute = device_get_attribute,
       .hipDeviceCanAccessPeer = driver.cuDeviceCanAccessPeer,
@@ -148,6 +204,19 @@ Functions adapted(const cuda::Driver& driver) {
       .hipHostFree = host_free,
       .hipMemcpyAsync = memcpy_async,
       .hipMemsetAsync = memset_async,
+      .hipMemGetAllocationGranularity = mem_get_allocation_granularity,
+      .hipMemCreate = mem_create,
+      .hipMemRelease = mem_release,
+      .hipMemAddressReserve = mem_address_reserve,
+      .hipMemAddressFree = mem_address_free,
+      .hipMemMap = mem_map,
+      .hipMemUnmap = mem_unmap,
+      .hipMemSetAccess = mem_set_access,
+      .hipMemExportToShareableHandle = mem_export,
+      .hipMemImportFromShareableHandle = mem_import,
+      .hipIpcGetMemHandle = nullptr,  // every driver that is new enough for the rest has the above
+      .hipIpcOpenMemHandle = nullptr,
+      .hipIpcCloseMemHandle = nullptr,
       .hipStreamCreateWithFlags = driver.cuStreamCreate,
       .hipStreamDestroy = driver.cuStreamDestroy_v2,
       .hipStreamSynchronize = driver.cuStreamSynchronize,
@@ -179,6 +248,7 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuDriverGetVersion, "cuDriverGetVersion");
   library.resolve(driver.cuDeviceGetCount, "cuDeviceGetCount");
   library.resolve(driver.cuDeviceGetName, "cuDeviceGetName");
+  library.resolve(driver.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   library.resolve(driver.cuDeviceTotalMem_v2, "cuDeviceTotalMem_v2");
   library.resolve(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
   library.resolve(driver.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
@@ -218,6 +288,19 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuGetErrorString, "cuGetErrorString");
 }
 
+void resolve_shared_memory(Resolver& library, cuda::Driver& driver) {
+  library.resolve(driver.cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity");
+  library.resolve(driver.cuMemCreate, "cuMemCreate");
+  library.resolve(driver.cuMemRelease, "cuMemRelease");
+  library.resolve(driver.cuMemAddressReserve, "cuMemAddressReserve");
+  library.resolve(driver.cuMemAddressFree, "cuMemAddressFree");
+  library.resolve(driver.cuMemMap, "cuMemMap");
+  library.resolve(driver.cuMemUnmap, "cuMemUnmap");
+  library.resolve(driver.cuMemSetAccess, "cuMemSetAccess");
+  library.resolve(driver.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
+  library.resolve(driver.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+}
+
 /// irisgen compiles Hopper for its own instructions (the `a` of sm_90a); other chips by their plain name.
 std::string architecture_from_capability(const Api&, int device) {
   int major = 0;
@@ -244,6 +327,7 @@ LoadedApi load_cuda(const std::string& path) {
     Session& now = session();
     const std::lock_guard lock(now.mutex);
     resolve_driver(library, now.driver);
+    resolve_shared_memory(library, now.driver);
     library.throw_if_missing("install a newer NVIDIA driver");
 
     int devices = 0;
@@ -257,6 +341,7 @@ LoadedApi load_cuda(const std::string& path) {
     api.description = "CUDA " + cuda_version(now.driver) + " (" + library.name() + ")";
     api.devices = devices;
     api.architecture = architecture_from_capability;
+    api.shareable_memory = memory_pinned;  // CUDA has no memory in which GPUs do not see one another's stores
     if (now.driver.cuTensorMapEncodeTiled) api.encode_tensor_map = encode_tensor_map;  // since CUDA 12
   });
 }

@@ -31,6 +31,7 @@ struct Driver {
   Result (*cuDriverGetVersion)(int* version);
   Result (*cuDeviceGetCount)(int* count);
   Result (*cuDeviceGetName)(char* name, int bytes, int device);
+  Result (*cuDeviceGetPCIBusId)(char* name, int bytes, int device);
   Result (*cuDeviceTotalMem_v2)(std::size_t* bytes, int device);
   Result (*cuDeviceGetAttribute)(int* value, int attribute, int device);
   Result (*cuDeviceCanAccessPeer)(int* can, int device, int peer);
@@ -44,6 +45,22 @@ struct Driver {
   Result (*cuMemFreeHost)(void* memory);
   Result (*cuMemcpyAsync)(Address destination, Address source, std::size_t bytes, void* stream);
   Result (*cuMemsetD8Async)(Address destination, unsigned char value, std::size_t bytes, void* stream);
+
+  /// Since CUDA 10.2. The properties and accesses are laid out as HIP's.
+  Result (*cuMemGetAllocationGranularity)(std::size_t* unit, const void* properties, int option);
+  Result (*cuMemCreate)(unsigned long long* handle, std::size_t bytes, const void* properties,
+                        unsigned long long flags);
+  Result (*cuMemRelease)(unsigned long long handle);
+  Result (*cuMemAddressReserve)(Address* memory, std::size_t bytes, std::size_t alignment, Address wanted,
+                                unsigned long long flags);
+  Result (*cuMemAddressFree)(Address memory, std::size_t bytes);
+  Result (*cuMemMap)(Address memory, std::size_t bytes, std::size_t offset, unsigned long long handle,
+                     unsigned long long flags);
+  Result (*cuMemUnmap)(Address memory, std::size_t bytes);
+  Result (*cuMemSetAccess)(Address memory, std::size_t bytes, const void* access, std::size_t count);
+  Result (*cuMemExportToShareableHandle)(void* file, unsigned long long handle, int handle_type,
+                                         unsigned long long flags);
+  Result (*cuMemImportFromShareableHandle)(unsigned long long* handle, void* file, int handle_type);
 
   Result (*cuStreamCreate)(void** stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(void* stream);

@@ -68,6 +68,9 @@ HipDevice::HipDevice(const Api& api, int rank, int index, std::string target, bo
   std::array<char, 256> name{};
   caller_.check(call().hipDeviceGetName(name.data(), static_cast<int>(name.size() - 1), index), "hipDeviceGetName");
   description_ = name.data();
+  caller_.check(call().hipDeviceGetPCIBusId(name.data(), static_cast<int>(name.size() - 1), index),
+                "hipDeviceGetPCIBusId");
+  address_ = name.data();
   caller_.check(call().hipDeviceGetAttribute(&compute_units_, multiprocessor_count, index), "hipDeviceGetAttribute");
   caller_.check(call().hipStreamCreateWithFlags(&default_stream_, stream_non_blocking), "hipStreamCreateWithFlags");
 }
@@ -94,10 +97,23 @@ void* HipDevice::allocate(std::size_t bytes) {
   return memory;
 }
 
+void* HipDevice::allocate_shared(std::size_t bytes) {
+  const std::size_t at_least_one = bytes ? bytes : 1;
+  void* memory = shared_memory_.allocate(at_least_one);
+  try {
+    fill(memory, 0, at_least_one, nullptr);
+  } catch (...) {
+    release(memory);
+    throw;
+  }
+  return memory;
+}
+
 // The releases run in destructors, perhaps on another thread than the rank's, so they make the device current
 // themselves. Nobody can act on their failure.
 
 void HipDevice::release(void* memory) noexcept {
+  if (shared_memory_.release(memory)) return;
   if (call().hipSetDevice(caller_.device) == success) call().hipFree(memory);
 }
 

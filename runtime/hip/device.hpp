@@ -4,20 +4,10 @@
 #include <vector>
 
 #include "iris/device.hpp"
-#include "runtime/hip/api.hpp"
+#include "runtime/hip/caller.hpp"
+#include "runtime/hip/shared_memory.hpp"
 
 namespace iris::hip {
-
-/// Who makes a call, for the sentence of its failure.
-struct Caller {
-  const Api* api = nullptr;
-  int rank = 0;
-  int device = 0;
-
-  /// Throws std::runtime_error unless `error` is success: the call, `detail` (a size, a kernel's name) in parentheses,
-  /// rank, device, the error's name and text.
-  void check(Error error, std::string_view function, const std::string& detail = {}) const;
-};
 
 /// One rank's view of a GPU. Each has a stream of its own as the default one: ranks that share a device run side by
 /// side, which the library's null stream would prevent.
@@ -35,12 +25,16 @@ class HipDevice final : public Device {
   std::string target() const override { return target_; }
   std::string description() const override { return description_; }
   int index() const override { return caller_.device; }
+  std::string address() const override { return address_; }
   int compute_units() const override { return compute_units_; }
 
   void bind() override;
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
+  void* allocate_shared(std::size_t bytes) override;
+  int export_memory(void* memory) override { return shared_memory_.export_file(memory); }
+  void* import_memory(int file, std::size_t bytes) override { return shared_memory_.import_file(file, bytes); }
   void* allocate_host(std::size_t bytes) override;
   void release_host(void* memory) noexcept override;
 
@@ -78,7 +72,9 @@ class HipDevice final : public Device {
   std::string target_;
   bool shared_;
   std::string description_;
+  std::string address_;
   int compute_units_ = 0;
+  SharedMemory shared_memory_{caller_};
   StreamHandle default_stream_ = nullptr;
 
   /// Tensor maps of late, since to encode one takes as long as a fifth of a launch. They depend on the layout alone.

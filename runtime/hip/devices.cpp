@@ -112,6 +112,19 @@ DeviceGroup open_devices(const Api& api, int ranks) {
   return group;
 }
 
+DeviceGroup open_device(const Api& api, int rank, int number) {
+  const int index = number % api.devices;
+  const std::string target = api.architecture(api, index);
+  if (target.empty()) {
+    throw std::runtime_error("device " + std::to_string(index) +
+                             " does not tell its architecture, for which code would be made");
+  }
+  DeviceGroup group;
+  group.devices.push_back(std::make_unique<HipDevice>(api, rank, index, target, false));
+  group.ranks_per_device.assign(static_cast<std::size_t>(index) + 1, 1);
+  return group;
+}
+
 DeviceSurvey survey(const LoadedApi& loaded) {
   DeviceSurvey survey;
   survey.missing = loaded.missing;
@@ -126,6 +139,12 @@ DeviceGroup open_hip_devices(int ranks) {
   const hip::LoadedApi& loaded = hip::machine_api();
   if (!loaded) throw std::runtime_error(loaded.missing);
   return hip::open_devices(loaded.api, ranks);
+}
+
+DeviceGroup open_hip_device(int rank, int number) {
+  const hip::LoadedApi& loaded = hip::machine_api();
+  if (!loaded) throw std::runtime_error(loaded.missing);
+  return hip::open_device(loaded.api, rank, number);
 }
 
 DeviceSurvey survey_gpus() {

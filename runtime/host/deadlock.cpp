@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -97,21 +98,22 @@ Findings examine(const Grid& grid, Places& places) {
 
 }  // namespace
 
-std::string describe_deadlock(std::span<const std::unique_ptr<Grid>> grids, std::span<const RankActivity> ranks,
-                              const SourceLocator& locate) {
+std::string describe_deadlock(const std::string& headline, std::span<const std::unique_ptr<Grid>> grids,
+                              std::span<const RankActivity> ranks, const SourceLocator& locate) {
   std::vector<std::string> lines;
   Places places(locate);
-  std::vector<bool> has_kernel(ranks.size(), false);
+  std::set<std::size_t> has_kernel;
   for (const auto& grid : grids) {
-    has_kernel[static_cast<std::size_t>(grid->rank)] = true;
+    has_kernel.insert(static_cast<std::size_t>(grid->rank));
     for (const auto& [cause, blocks] : examine(*grid, places)) {
       lines.push_back(grid->name + ", rank " + std::to_string(grid->rank) + ", " + name_blocks(blocks) + cause);
     }
   }
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (!has_kernel[rank]) lines.push_back("rank " + std::to_string(rank) + " runs no kernel; it " + ranks[rank].doing);
+    if (!has_kernel.contains(rank))
+      lines.push_back("rank " + std::to_string(rank) + " runs no kernel; it " + ranks[rank].doing);
   }
-  std::string text = "deadlock: no thread of any kernel can go on";
+  std::string text = headline;
   for (std::size_t i = 0; i < std::min(lines.size(), max_lines); ++i) text += "\n  " + lines[i];
   if (lines.size() > max_lines) text += "\n  … and " + std::to_string(lines.size() - max_lines) + " more";
   return text;

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "generator/manifest/descriptor.hpp"
 #include "iris/device.hpp"
 #include "runtime/host/engine.hpp"
 #include "runtime/host/module.hpp"
@@ -30,7 +32,7 @@ class HostDevice final : public Device {
       : engine_(std::move(engine)), rank_(rank), default_stream_(engine_->create_stream(rank)) {}
   ~HostDevice() override {
     engine_->destroy_stream(default_stream_);
-    for (const auto& [memory, bytes] : mappings_) ::munmap(memory, bytes);
+    while (!mappings_.empty()) release(mappings_.begin()->first);
   }
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
@@ -38,11 +40,15 @@ class HostDevice final : public Device {
   std::string target() const override { return "host"; }
   std::string description() const override { return "CPU (fibers)"; }
   int index() const override { return 0; }
+  std::string address() const override { return "CPU, rank " + std::to_string(rank_); }  // whose engine is its own
   int compute_units() const override { return 1; }
   void bind() override {}
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
+  void* allocate_shared(std::size_t bytes) override;
+  int export_memory(void* memory) override;
+  void* import_memory(int file, std::size_t bytes) override;
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void release_host(void* memory) noexcept override { release(memory); }
 
@@ -75,7 +81,12 @@ class HostDevice final : public Device {
   int rank_;
   HostStream* default_stream_;
   std::set<HostStream*> streams_;  ///< the rank's other ones
-  std::map<void*, std::size_t> mappings_;
+  struct Mapping {
+    std::size_t bytes;
+    Descriptor file;  ///< of memory that is shared
+  };
+  void* map(std::size_t bytes, int flags, Descriptor file);
+  std::map<void*, Mapping> mappings_;
 };
 
 void HostDevice::destroy_stream(Stream stream) noexcept {
@@ -93,20 +104,46 @@ HostStream& HostDevice::queue(Stream stream) const {
 }
 
 void* HostDevice::allocate(std::size_t bytes) {
+  return map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, Descriptor(-1));
+}
+
+void* HostDevice::allocate_shared(std::size_t bytes) {
+  Descriptor file(::memfd_create("irisgen heap", MFD_CLOEXEC));
+  if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0) {
+    throw std::runtime_error("rank " + std::to_string(rank_) + " cannot make " + std::to_string(bytes) +
+                             " bytes of memory to share on host: " + std::strerror(errno));
+  }
+  return map(bytes, MAP_SHARED | MAP_NORESERVE, std::move(file));
+}
+
+int HostDevice::export_memory(void* memory) {
+  const int file = ::fcntl(mappings_.at(memory).file.get(), F_DUPFD_CLOEXEC, 0);
+  if (file >= 0) return file;
+  throw std::runtime_error("rank " + std::to_string(rank_) + " cannot share its memory: " + std::strerror(errno));
+}
+
+void* HostDevice::import_memory(int file, std::size_t bytes) {
+  return map(bytes, MAP_SHARED | MAP_NORESERVE, Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, 0)));
+}
+
+/// Of a file, or of nothing if there is none.
+void* HostDevice::map(std::size_t bytes, int flags, Descriptor file) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, file.get(), 0);
   if (memory == MAP_FAILED) {
     throw std::runtime_error("rank " + std::to_string(rank_) + " cannot map " + std::to_string(bytes) +
                              " bytes of memory on host: " + std::strerror(errno));
   }
-  mappings_.emplace(memory, size);
+  if ((flags & MAP_SHARED) != 0) engine_->share(memory, size);
+  mappings_.emplace(memory, Mapping{size, std::move(file)});
   return memory;
 }
 
 void HostDevice::release(void* memory) noexcept {
   const auto found = mappings_.find(memory);
   if (found == mappings_.end()) return;
-  ::munmap(found->first, found->second);
+  if (found->second.file.get() >= 0) engine_->unshare(memory);
+  ::munmap(found->first, found->second.bytes);
   mappings_.erase(found);
 }
 
@@ -144,7 +181,7 @@ void HostDevice::launch(const Function& function, const LaunchConfig& config,
   engine_->enqueue(
       queue(config.stream),
       std::make_unique<host::Grid>(std::string(config.name), rank_, static_cast<const HostFunction&>(function).entry,
-                                   host::LaunchArguments(arguments), config.blocks, config.threads));
+                                   host::LaunchArguments(arguments), config.blocks, config.threads, config.timeout_ns));
 }
 
 void HostDevice::record(Event event, Stream stream) {
@@ -168,16 +205,32 @@ double HostDevice::milliseconds(Event start, Event stop) {
 
 }  // namespace
 
-DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch) {
-  // In a process that fork() has made there is no thread to join, and whoever waits for it to leave waits for ever.
-  const auto end = [process = ::getpid()](Engine* engine) {
-    if (::getpid() == process) delete engine;
+namespace {
+
+/// In a process that fork() has made there is no thread to join, and whoever waits for it to leave waits for ever.
+std::shared_ptr<Engine> owned(Engine* engine) {
+  const auto end = [process = ::getpid()](Engine* ended) {
+    if (::getpid() == process) delete ended;
   };
-  const std::shared_ptr<Engine> engine(new Engine(ranks, seed, std::move(locate), watch), end);
+  return {engine, end};
+}
+
+}  // namespace
+
+DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch) {
+  const std::shared_ptr<Engine> engine = owned(new Engine(ranks, seed, std::move(locate), watch));
   DeviceGroup group;
   for (int rank = 0; rank < ranks; ++rank) group.devices.push_back(std::make_unique<HostDevice>(engine, rank));
   group.ranks_per_device = {ranks};
   group.observer = engine;
+  return group;
+}
+
+DeviceGroup open_host_device(const HostProcess& process, std::uint64_t seed, SourceLocator locate) {
+  DeviceGroup group;
+  group.devices.push_back(
+      std::make_unique<HostDevice>(owned(new Engine(process, seed, std::move(locate))), process.rank));
+  group.ranks_per_device = {1};
   return group;
 }
 

@@ -12,8 +12,36 @@
 
 namespace iris::host {
 
+namespace {
+
+/// How many switches among threads pass before the engine lets its callers in.
+constexpr std::uint64_t switches_at_a_time = 10'000;
+
+constexpr const char* deadlock_headline = "deadlock: no thread of any kernel can go on";
+
+/// A flag is written as a whole, after what was copied before it: another process may be waiting for it.
+void perform(const Copy& copy) {
+  using Flag = device::u64;
+  if (copy.bytes == sizeof(Flag) && reinterpret_cast<std::uintptr_t>(copy.destination) % alignof(Flag) == 0) {
+    Flag value = 0;
+    std::memcpy(&value, copy.source, sizeof value);
+    __atomic_store_n(static_cast<Flag*>(copy.destination), value, __ATOMIC_RELEASE);
+  } else {
+    std::memcpy(copy.destination, copy.source, copy.bytes);
+  }
+}
+
+}  // namespace
+
 Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch)
+    : Engine(ranks, seed, std::move(locate), watch, nullptr) {}
+
+Engine::Engine(const HostProcess& process, std::uint64_t seed, SourceLocator locate)
+    : Engine(process.size, seed, std::move(locate), nullptr, std::make_unique<Outside>(process)) {}
+
+Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch, std::unique_ptr<Outside> outside)
     : locate_(std::move(locate)),
+      outside_(std::move(outside)),
       scheduler_(seed, watch),
       ranks_(static_cast<std::size_t>(ranks)),
       process_(::getpid()),
@@ -21,7 +49,7 @@ Engine::Engine(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* 
 
 Engine::~Engine() {
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = enter();
     stopping_ = true;
   }
   work_.notify_one();
@@ -29,7 +57,7 @@ Engine::~Engine() {
 }
 
 HostStream* Engine::create_stream(int rank) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   // Kept in the order of ranks, since streams are served in the order of this list and ranks create theirs at any time.
   const auto behind = std::ranges::find_if(streams_, [&](const HostStream& other) { return other.rank > rank; });
   const auto stream = streams_.emplace(behind);
@@ -42,36 +70,40 @@ void Engine::destroy_stream(HostStream* stream) noexcept {
     synchronize(*stream);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
   }
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   std::erase_if(streams_, [&](const HostStream& other) { return &other == stream; });
 }
 
 void Engine::enqueue(HostStream& stream, std::unique_ptr<Grid> grid) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   stream.queue.push_back({.kind = StreamItem::Kind::launch, .grid = std::move(grid)});
+  added();
 }
 
 void Engine::enqueue(HostStream& stream, const Copy& copy) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   stream.queue.push_back({.kind = StreamItem::Kind::copy, .copy = copy});
+  added();
 }
 
 void Engine::record(HostStream& stream, std::shared_ptr<HostEvent> event) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   const std::uint64_t recording = ++event->recorded;
   const bool has_come_to_it = stream.drained();
   stream.queue.push_back({.kind = StreamItem::Kind::record, .event = std::move(event), .recording = recording});
   if (has_come_to_it) start_next(stream);
+  added();
 }
 
 void Engine::wait(HostStream& stream, std::shared_ptr<HostEvent> event) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   const std::uint64_t recording = event->recorded;
   stream.queue.push_back({.kind = StreamItem::Kind::wait, .event = std::move(event), .recording = recording});
+  added();
 }
 
 void Engine::synchronize(HostStream& stream) {
-  std::unique_lock lock(mutex_);
+  auto lock = enter();
   RankActivity& rank = ranks_[static_cast<std::size_t>(stream.rank)];
   if (rank.error == nullptr && !stream.drained()) {
     if (::getpid() != process_) {
@@ -91,13 +123,13 @@ void Engine::synchronize(HostStream& stream) {
 }
 
 void Engine::resumed(int rank) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = enter();
   ranks_[static_cast<std::size_t>(rank)].running = true;
 }
 
 void Engine::parked(int rank, std::string doing) {
   {
-    const std::lock_guard lock(mutex_);
+    const auto lock = enter();
     RankActivity& activity = ranks_[static_cast<std::size_t>(rank)];
     activity.running = false;
     activity.doing = std::move(doing);
@@ -105,36 +137,98 @@ void Engine::parked(int rank, std::string doing) {
   work_.notify_one();
 }
 
-/// The engine's own thread. It holds the mutex while kernels run: every rank is waiting, so nobody misses it.
+void Engine::share(const void* begin, std::size_t bytes) {
+  const auto lock = enter();
+  if (outside_ != nullptr) outside_->share(begin, bytes);
+}
+
+void Engine::unshare(const void* begin) noexcept {
+  const auto lock = enter();
+  if (outside_ != nullptr) outside_->unshare(begin);
+}
+
+/// For callers. The engine's thread, which holds the mutex while kernels run, lets them go first.
+std::unique_lock<std::mutex> Engine::enter() {
+  ++callers_;
+  std::unique_lock lock(mutex_);
+  --callers_;
+  return lock;
+}
+
+void Engine::added() {
+  if (outside_ == nullptr) return;
+  has_new_ = true;
+  work_.notify_one();
+}
+
+/// The engine's own thread. It holds the mutex while kernels run: where all ranks are of this process, every rank is
+/// waiting then, so nobody misses it.
 void Engine::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || has_work(); });
     if (stopping_) return;
-    advance();
+    outside_ != nullptr ? advance_a_little() : advance();
     released_.notify_all();
+    if (outside_ != nullptr) rest(lock);
   }
 }
 
+/// Gives callers, and where nothing goes on other processes, a chance.
+void Engine::rest(std::unique_lock<std::mutex>& lock) {
+  if (rests_) {
+    work_.wait_for(lock, outside_->nap(), [this] { return stopping_ || has_new_; });
+    return;
+  }
+  if (callers_ == 0) return;
+  lock.unlock();
+  while (callers_ != 0) std::this_thread::yield();
+  lock.lock();
+}
+
 bool Engine::has_work() const {
-  return std::ranges::none_of(ranks_, &RankActivity::running) &&
-         std::ranges::any_of(ranks_, [](const RankActivity& rank) { return rank.synchronizes != nullptr; });
+  const bool any_synchronizes =
+      std::ranges::any_of(ranks_, [](const RankActivity& rank) { return rank.synchronizes != nullptr; });
+  if (outside_ != nullptr) return has_new_ || any_synchronizes || !scheduler_.grids().empty();
+  return any_synchronizes && std::ranges::none_of(ranks_, &RankActivity::running);
 }
 
 void Engine::advance() {
   start_all();
-  const auto start_successors = [this](const Grid& finished) {
-    for (HostStream& stream : streams_) {
-      if (stream.running == &finished) stream.running = nullptr;
-    }
-    start_all();
-  };
-  scheduler_.run(start_successors);
+  scheduler_.run([this](const Grid& finished) { start_successors(finished); });
   scheduler_.locate_watched_store(locate_);
   if (!release_synchronizing()) {
-    give_up();
+    give_up(deadlock_headline);
     release_synchronizing();
   }
+}
+
+void Engine::advance_a_little() {
+  const bool had_new = std::exchange(has_new_, false);
+  const std::uint64_t before = scheduler_.progress();
+  start_all();
+  const Scheduler::Outcome outcome =
+      scheduler_.run([this](const Grid& finished) { start_successors(finished); }, switches_at_a_time);
+  rests_ = !release_synchronizing() && !had_new && scheduler_.progress() == before;
+  if (!rests_) {
+    outside_->progressed();
+    return;
+  }
+  // Streams that wait for one another in a circle run nothing.
+  const std::string headline =
+      outcome == Scheduler::Outcome::idle
+          ? deadlock_headline
+          : outside_->verdict(scheduler_.grids(), outcome == Scheduler::Outcome::stuck, scheduler_.polls_in_vain());
+  if (headline.empty()) return;
+  give_up(headline);
+  release_synchronizing();
+}
+
+void Engine::start_successors(const Grid& finished) {
+  for (HostStream& stream : streams_) {
+    if (stream.running == &finished) stream.running = nullptr;
+  }
+  start_all();
 }
 
 /// Until no stream gets further: one may wait for another's event.
@@ -159,7 +253,7 @@ bool Engine::start_next(HostStream& stream) {
       next.event->reached = next.recording;
       next.event->time = std::chrono::steady_clock::now();
     } else if (next.kind == StreamItem::Kind::copy) {
-      std::memcpy(next.copy.destination, next.copy.source, next.copy.bytes);
+      perform(next.copy);
     } else if (next.kind == StreamItem::Kind::launch) {
       start(stream, std::move(next.grid));
     }
@@ -199,9 +293,12 @@ bool Engine::release_synchronizing() {
 }
 
 /// No thread can run and no rank can do anything about it.
-void Engine::give_up() {
+void Engine::give_up(const std::string& headline) {
+  // What the threads of other processes do is not known.
+  const std::span<const RankActivity> known =
+      outside_ == nullptr ? std::span<const RankActivity>(ranks_) : std::span<const RankActivity>();
   const auto error =
-      std::make_exception_ptr(std::runtime_error(describe_deadlock(scheduler_.grids(), ranks_, locate_)));
+      std::make_exception_ptr(std::runtime_error(describe_deadlock(headline, scheduler_.grids(), known, locate_)));
   for (HostStream& stream : streams_) {
     if (stream.running == nullptr) continue;
     stream.running = nullptr;

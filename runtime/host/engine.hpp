@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -17,6 +18,7 @@
 
 #include "iris/device.hpp"
 #include "runtime/host/grid.hpp"
+#include "runtime/host/outside.hpp"
 #include "runtime/host/scheduler.hpp"
 
 namespace iris::host {
@@ -63,9 +65,14 @@ struct RankActivity {
 /// Runs the launches of all ranks of a World on one thread of its own. It works only while every rank's thread is
 /// inside synchronize(), waits for other ranks, or has ended; and then until nothing can run any more. So which
 /// launches meet, and in which state, follows from the ranks' programs alone.
+///
+/// Where other ranks are processes, it works whenever there are launches, as a GPU does, and lets others have the CPU
+/// when none of its threads gets further.
 class Engine final : public RankObserver {
  public:
   Engine(int ranks, std::uint64_t seed, SourceLocator locate = {}, StoreWatch* watch = nullptr);
+  /// Of one rank in a world of processes.
+  Engine(const HostProcess& process, std::uint64_t seed, SourceLocator locate = {});
   ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -84,25 +91,40 @@ class Engine final : public RankObserver {
   /// and in a process that fork() has made, where nothing would ever run.
   void synchronize(HostStream& stream);
 
+  /// Memory that other processes may change; only where there are any.
+  void share(const void* begin, std::size_t bytes);
+  void unshare(const void* begin) noexcept;
+
   void resumed(int rank) override;
   void parked(int rank, std::string doing) override;
 
  private:
+  Engine(int ranks, std::uint64_t seed, SourceLocator locate, StoreWatch* watch, std::unique_ptr<Outside> outside);
+
+  std::unique_lock<std::mutex> enter();
+  void added();
   void serve();
+  void rest(std::unique_lock<std::mutex>& lock);
   bool has_work() const;
   void advance();
+  void advance_a_little();
+  void start_successors(const Grid& finished);
   void start_all();
   bool start_next(HostStream& stream);
   void start(HostStream& stream, std::unique_ptr<Grid> grid);
   void fail(int rank, const std::exception_ptr& error);
   bool release_synchronizing();
-  void give_up();
+  void give_up(const std::string& headline);
 
   std::mutex mutex_;
   std::condition_variable work_;
   std::condition_variable released_;
+  std::atomic<int> callers_ = 0;  ///< that want the mutex
   bool stopping_ = false;
   SourceLocator locate_;
+  std::unique_ptr<Outside> outside_;  ///< null where all ranks are of this process
+  bool has_new_ = false;              ///< since the engine last looked into the streams
+  bool rests_ = false;                ///< nothing goes on for now
   Scheduler scheduler_;
   std::vector<RankActivity> ranks_;
   pid_t process_;

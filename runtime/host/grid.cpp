@@ -34,7 +34,7 @@ LaunchArguments::LaunchArguments(std::span<const ArgumentBytes> arguments) {
 }
 
 Grid::Grid(std::string kernel, int of_rank, Entry kernel_entry, LaunchArguments kernel_arguments, int block_count,
-           int thread_count)
+           int thread_count, std::uint64_t kernel_timeout_ns)
     : name(std::move(kernel)),
       rank(of_rank),
       entry(kernel_entry),
@@ -43,7 +43,8 @@ Grid::Grid(std::string kernel, int of_rank, Entry kernel_entry, LaunchArguments 
       blocks(static_cast<std::size_t>(block_count)),
       threads(std::make_unique<DeviceThread[]>(static_cast<std::size_t>(block_count) *
                                                static_cast<std::size_t>(thread_count))),
-      unfinished(static_cast<std::size_t>(block_count) * static_cast<std::size_t>(thread_count)) {
+      unfinished(static_cast<std::size_t>(block_count) * static_cast<std::size_t>(thread_count)),
+      timeout_ns(kernel_timeout_ns) {
   std::uint32_t index = 0;
   for (Block& block : blocks) {
     block.grid = this;

@@ -86,7 +86,8 @@ class LaunchArguments {
 
 /// One launch: its blocks and threads while it runs.
 struct Grid {
-  Grid(std::string name, int rank, Entry entry, LaunchArguments arguments, int blocks, int threads);
+  Grid(std::string name, int rank, Entry entry, LaunchArguments arguments, int blocks, int threads,
+       std::uint64_t timeout_ns = 0);
 
   std::size_t thread_count() const { return blocks.size() * static_cast<std::size_t>(threads_per_block); }
   std::span<DeviceThread> threads_of(const Block& block) const {
@@ -101,7 +102,8 @@ struct Grid {
   int threads_per_block;
   std::vector<Block> blocks;
   std::unique_ptr<DeviceThread[]> threads;
-  std::size_t unfinished;  ///< threads
+  std::size_t unfinished;    ///< threads
+  std::uint64_t timeout_ns;  ///< of waits for other processes; 0: not given
 };
 
 }  // namespace iris::host

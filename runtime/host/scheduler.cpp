@@ -109,20 +109,23 @@ void Scheduler::start(std::unique_ptr<Grid> grid) {
   grids_.push_back(std::move(grid));
 }
 
-Scheduler::Outcome Scheduler::run(const std::function<void(Grid&)>& finished) {
+Scheduler::Outcome Scheduler::run(const std::function<void(Grid&)>& finished, std::uint64_t switches) {
   current = this;
-  fruitless_ = 0;
+  switches_left_ = switches;
+  if (switches == unlimited) fruitless_ = 0;
   while (!ready_.empty() || wake_satisfied()) {
     running_ = next_ready();
     main_.switch_to(*running_);
     bury();
     retire_finished(finished);
-    if (polls_in_vain()) {
+    if (switches_left_ == 0) break;
+    if (switches_left_ == unlimited && polls_in_vain()) {
       if (!wake_satisfied()) break;
       fruitless_ = 0;
     }
   }
   current = nullptr;
+  if (switches_left_ == 0 && !ready_.empty()) return Outcome::interrupted;
   return grids_.empty() ? Outcome::idle : Outcome::stuck;
 }
 
@@ -202,7 +205,7 @@ void Scheduler::end(DeviceThread& self) {
   self.state = ThreadState::ended;
   ++self.block->ended;
   --live_threads_;
-  fruitless_ = 0;
+  note_progress();
   departed_ = &self;
   Grid& grid = *self.block->grid;
   if (--grid.unfinished == 0) {
@@ -221,7 +224,8 @@ void Scheduler::bury() {
 }
 
 void Scheduler::yield(DeviceThread& self) {
-  if (polls_in_vain()) {
+  if (switches_left_ != unlimited && switches_left_ != 0) --switches_left_;
+  if (must_stop()) {
     ready_.push_back(&self);
     running_ = nullptr;
     self.switch_to(main_);
@@ -251,7 +255,7 @@ void Scheduler::release_block(Block& block) {
   block.outcome = std::exchange(block.all, true);
   for (DeviceThread* thread : block.at_sync) make_ready(*thread);
   block.at_sync.clear();
-  fruitless_ = 0;
+  note_progress();
 }
 
 void Scheduler::wait(DeviceThread& self, const device::u64* flag, device::u64 at_least, std::int32_t peer,
@@ -267,11 +271,11 @@ void Scheduler::wait(DeviceThread& self, const device::u64* flag, device::u64 at
     switch_away(self);
   }
   self.polled = nullptr;
-  fruitless_ = 0;
+  note_progress();
 }
 
 void Scheduler::wake(const void* address) {
-  fruitless_ = 0;
+  note_progress();
   const auto found = waiting_.find(address);
   if (found == waiting_.end()) return;
   std::erase_if(found->second, [this](DeviceThread* thread) {
@@ -325,6 +329,16 @@ void Scheduler::locate_watched_store(const SourceLocator& locate) {
 
 bool Scheduler::polls_in_vain() const {
   return fruitless_ > fruitless_limit;
+}
+
+/// Whether the loop in run() has to look at what is going on.
+bool Scheduler::must_stop() const {
+  return switches_left_ == unlimited ? polls_in_vain() : switches_left_ == 0;
+}
+
+void Scheduler::note_progress() {
+  fruitless_ = 0;
+  ++progress_;
 }
 
 }  // namespace iris::host

@@ -23,8 +23,9 @@ inline constexpr std::size_t max_device_threads = 262144;
 class Scheduler {
  public:
   enum class Outcome {
-    idle,   ///< no grid is left
-    stuck,  ///< every thread that is left waits, or polls what nobody changes
+    idle,         ///< no grid is left
+    stuck,        ///< every thread that is left waits, or polls what nobody changes
+    interrupted,  ///< the switches are used up
   };
 
   explicit Scheduler(std::uint64_t seed, StoreWatch* watch = nullptr);
@@ -37,7 +38,15 @@ class Scheduler {
 
   /// Runs until nothing can run. `finished` is told of each grid whose last thread ended, just before it is destroyed,
   /// and may start others.
-  Outcome run(const std::function<void(Grid&)>& finished);
+  Outcome run(const std::function<void(Grid&)>& finished) { return run(finished, unlimited); }
+  /// The same, for so many switches among threads at most. Threads that poll in vain run on: somebody outside may
+  /// change what they poll.
+  Outcome run(const std::function<void(Grid&)>& finished, std::uint64_t switches);
+
+  /// Counts whatever may have brought threads closer to their end.
+  std::uint64_t progress() const { return progress_; }
+  /// Whether threads have long repeated themselves, and nothing has changed.
+  bool polls_in_vain() const;
 
   /// Gives up all grids; their threads are never resumed.
   void abandon();
@@ -70,8 +79,11 @@ class Scheduler {
   void wake(const void* address);
   bool wake_satisfied();
   void retire_finished(const std::function<void(Grid&)>& finished);
-  bool polls_in_vain() const;
   void note_store(const char* address, std::uint64_t bytes, const void* called_from);
+  bool must_stop() const;
+  void note_progress();
+
+  static constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 
   StackPool stacks_;
   std::size_t live_threads_ = 0;
@@ -85,6 +97,8 @@ class Scheduler {
   DeviceThread* running_ = nullptr;
   DeviceThread* departed_ = nullptr;  // ended; its stack is recycled by whoever runs next
   std::uint64_t fruitless_ = 0;       // weighted atomic accesses since anything last changed
+  std::uint64_t progress_ = 0;
+  std::uint64_t switches_left_ = unlimited;
   Fiber main_;
   StoreWatch* watch_;
   const void* stored_from_ = nullptr;  // the watched store whose place is still to be told

@@ -109,8 +109,7 @@ Operation load(Context& context, const std::string& what, const JitOptions& opti
       content = pack_failure(words_of(failure));
     }
   }
-  content = context.state().bootstrap.broadcast(context.rank(), {.call = call_of(what, options), .state = {}},
-                                                std::move(content));
+  content = context.state().collectives->broadcast({.call = call_of(what, options), .state = {}}, std::move(content));
   if (failure != nullptr) std::rethrow_exception(failure);
   return {context, unpack(content), options.capacity};
 }

@@ -59,7 +59,11 @@ void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* 
 
 void LoadedKernel::launch(std::span<const ArgumentBytes> arguments, Stream stream) const {
   context_.device.launch(*function_,
-                         {.name = manifest_.name, .blocks = entry_.blocks, .threads = entry_.threads, .stream = stream},
+                         {.name = manifest_.name,
+                          .blocks = entry_.blocks,
+                          .threads = entry_.threads,
+                          .stream = stream,
+                          .timeout_ns = device_context_.timeout_ns},
                          arguments);
 }
 

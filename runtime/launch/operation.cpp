@@ -174,8 +174,12 @@ void Operation::State::place_on_heap() {
   buffers = NumberedBuffers(manifest, layout, memory.get());
   context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.cleared_bytes));
   context.device.synchronize();
-  agreement = std::static_pointer_cast<Agreement>(context.bootstrap.share(
-      context.rank, {.call = call, .state = {}}, waits(manifest) ? std::make_shared<Agreement>() : nullptr));
+  if (waits(manifest)) {
+    agreement = std::static_pointer_cast<Agreement>(
+        context.collectives->share_memory({.call = call, .state = {}}, sizeof(Agreement)));
+  } else {
+    context.collectives->barrier({.call = call, .state = {}});
+  }
   context.records.push_back(&record);
 }
 

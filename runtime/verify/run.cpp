@@ -17,6 +17,8 @@
 #include "runtime/system/host_memory.hpp"
 #include "runtime/verify/random.hpp"
 #include "runtime/verify/rank_buffers.hpp"
+#include "runtime/verify/run_parts.hpp"
+#include "runtime/world/context.hpp"
 
 namespace iris {
 
@@ -74,6 +76,8 @@ class Run {
   void tell_watched(const LaunchData& data);
   std::vector<LaunchData> prepare(int first, int count) const;
   irisgen::Values input_of(int rank, std::size_t argument, int launch) const;
+  void complete_inputs(LaunchData& data) const;
+  void merge();
   void launch(Context& context, std::vector<LaunchData>& batch);
   void collect(Context& context, const RankBuffers& buffers, LaunchData& data);
   void verify(const LaunchData& data);
@@ -89,6 +93,7 @@ class Run {
   int in_flight_;
   const WorstElement* watched_;
   StoreWatch watch_;
+  int own_rank_ = 0;  ///< of this process, where ranks are processes
   Stopwatch since_start_;
   std::unique_ptr<World> world_;
   std::vector<Rank> ranks_;
@@ -116,12 +121,17 @@ Run::Run(const BuiltOperation& built, const RunOptions& options, const WorstElem
   check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
   check_memory(heap);
-  world_ = std::make_unique<World>(WorldOptions{.size = manifest_.problem.world,
-                                                .target = manifest_.target,
-                                                .heap_bytes = heap,
-                                                .seed = options.seed,
-                                                .locate = source_locator(),
-                                                .watch = watched != nullptr ? &watch_ : nullptr});
+  const WorldOptions world{.size = manifest_.problem.world,
+                           .target = manifest_.target,
+                           .heap_bytes = heap,
+                           .seed = options.seed,
+                           .locate = source_locator(),
+                           .watch = watched != nullptr ? &watch_ : nullptr};
+  world_.reset(options.processes ? new World(World::join(world)) : new World(world));
+  if (world_->size() != manifest_.problem.world) {
+    throw std::runtime_error(manifest_.name + " was made for " + std::to_string(manifest_.problem.world) +
+                             " ranks, but there are " + std::to_string(world_->size()) + " processes");
+  }
   ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 
@@ -158,11 +168,13 @@ void Run::check_memory(std::size_t heap) const {
   for (const Argument& argument : manifest_.arguments) {
     const auto size = static_cast<double>(bytes_of(argument, extents_));
     const double values = size / static_cast<double>(bytes_of(argument.dtype)) * sizeof(double);
-    // Inputs are kept as float64; outputs as they are, to be compared with expected values and tolerances.
-    if (argument.access != Access::write) bytes += in_flight_ * values;
+    // Inputs are kept as float64; outputs as they are, to be compared with expected values and tolerances. A process
+    // makes those of all ranks by itself.
+    const double copies = options_.processes && reference_ ? manifest_.problem.world : 1;
+    if (argument.access != Access::write) bytes += copies * in_flight_ * values;
     if (argument.access == Access::read) continue;
     bytes += in_flight_ * size;
-    if (reference_) bytes += 2 * values;
+    if (reference_) bytes += copies * 2 * values;
   }
   bytes *= manifest_.problem.world;
   const auto available = static_cast<double>(available_memory());
@@ -189,6 +201,7 @@ RunReport Run::execute() {
     world_->run([&](Context& context) { launch(context, batch); });
     progress("launch", first + count);
     for (LaunchData& data : batch) {
+      if (options_.processes && reference_) complete_inputs(data);
       if (reference_) verify(data);
       if (is_watched(data.launch)) {
         tell_watched(data);
@@ -197,6 +210,7 @@ RunReport Run::execute() {
       for (std::size_t i = 0; i < outputs_.size(); ++i) report_.outputs[i].content = std::move(data.outputs[i]);
     }
   }
+  if (options_.processes) merge();
   report_.passed = report_.wrong == 0 && report_.violations.empty();
   return std::move(report_);
 }
@@ -205,7 +219,8 @@ void Run::set_up(Context& context) {
   Rank& rank = ranks_[static_cast<std::size_t>(context.rank())];
   rank.operation = std::make_unique<Operation>(context, built_, extents_);
   for (int i = 0; i < in_flight_; ++i) rank.buffers.emplace_back(context, manifest_, extents_, options_.in_place);
-  if (context.rank() == 0) report_.device = context.device().description();
+  if (context.rank() == 0 || options_.processes) report_.device = context.device().description();
+  own_rank_ = context.rank();
 }
 
 std::vector<LaunchData> Run::prepare(int first, int count) const {
@@ -231,6 +246,26 @@ irisgen::Values Run::input_of(int rank, std::size_t argument, int launch) const 
       static_cast<std::size_t>(count), wanted.dtype, manifest_.problem.op.value_or(Op::sum));
 }
 
+/// Those of the other ranks, which are other processes: they follow from what all are told.
+void Run::complete_inputs(LaunchData& data) const {
+  for (int rank = 0; rank < manifest_.problem.world; ++rank) {
+    if (rank == own_rank_) continue;
+    for (std::size_t argument = 0; argument < manifest_.arguments.size(); ++argument) {
+      if (manifest_.arguments[argument].access == Access::write) continue;
+      data.inputs[static_cast<std::size_t>(rank)].push_back(input_of(rank, argument, data.launch));
+    }
+  }
+}
+
+/// Each process has verified its own rank's outputs.
+void Run::merge() {
+  world_->run([this](Context& context) {
+    const std::vector<std::string> parts = context.state().collectives->all_gather(
+        {.call = "the report of " + manifest_.name, .state = {}}, pack_part(report_, context.rank()));
+    merge_parts(parts, report_);
+  });
+}
+
 /// One rank's part of a batch of launches.
 void Run::launch(Context& context, std::vector<LaunchData>& batch) {
   const Rank& rank = ranks_[static_cast<std::size_t>(context.rank())];
@@ -253,7 +288,7 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
   const Stopwatch watch;
   for (std::size_t i = 0; i < batch.size(); ++i) rank.operation->launch(rank.buffers[i].pointers(), extents_);
   context.barrier();
-  if (context.rank() == 0) report_.launch_ms += watch.milliseconds();
+  if (context.rank() == 0 || options_.processes) report_.launch_ms += watch.milliseconds();
   for (std::size_t i = 0; i < batch.size(); ++i) collect(context, rank.buffers[i], batch[i]);
 }
 
@@ -283,16 +318,14 @@ void Run::verify(const LaunchData& data) {
   const ExpectedOutputs expected = reference_->expect(manifest_, extents_, data.inputs);
   for (std::size_t output = 0; output < outputs_.size(); ++output) {
     for (int rank = 0; rank < manifest_.problem.world; ++rank) {
+      if (options_.processes && rank != own_rank_) continue;
       const auto index = static_cast<std::size_t>(rank);
       const Dtype dtype = manifest_.arguments[outputs_[output]].dtype;
       const Comparison found = compare(data.outputs[output][index], dtype, expected[output][index]);
       report_.elements += static_cast<std::int64_t>(expected[output][index].value.size());
       report_.wrong += found.wrong;
-      const Comparison& worst = report_.worst.element;
-      const bool worse = found.severity > worst.severity || (found.wrong > 0 && worst.wrong == 0);
-      if (worst.index < 0 || worse) {
-        report_.worst = {.output = output, .launch = data.launch, .rank = rank, .element = found};
-      }
+      const WorstElement element{.output = output, .launch = data.launch, .rank = rank, .element = found};
+      if (is_worse(element, report_.worst)) report_.worst = element;
     }
   }
   report_.verify_ms += watch.milliseconds();

@@ -32,7 +32,7 @@ bool note_fault(LaunchRecord& record) {
 }  // namespace
 
 void* Context::State::allocate(std::size_t bytes, const std::string& call, Owner owner) {
-  bootstrap.barrier(rank, {.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
+  collectives->barrier({.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
   const auto offset = heap.allocate(bytes, owner);
   if (!offset.has_value()) throw std::runtime_error(describe_full(heap, call));
   return bases[static_cast<std::size_t>(rank)] + *offset;
@@ -82,7 +82,7 @@ void Context::State::synchronize(Stream stream) {
 }
 
 void Context::State::barrier(const std::string& call) {
-  bootstrap.barrier(rank, {.call = call, .state = {}});
+  collectives->barrier({.call = call, .state = {}});
 }
 
 void Context::State::finish() {

@@ -4,11 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "iris/device/abi.hpp"
 #include "iris/world.hpp"
-#include "runtime/world/bootstrap.hpp"
+#include "runtime/world/collectives.hpp"
 #include "runtime/world/heap.hpp"
 
 namespace iris {
@@ -22,22 +23,23 @@ struct LaunchRecord {
   std::string failure;              ///< why the operation cannot be launched any more; empty while it can
 };
 
-/// A rank's part of a World; outlives World::run. Used by the rank's own thread only.
+/// A rank's part of a World; outlives World::run. Used by the rank's own thread only. Nothing in it assumes that the
+/// other ranks are of this process, but for where their heaps begin as addressed from here.
 struct Context::State {
   State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
-        Bootstrap& of_world, int ranks_on_this_device)
+        std::unique_ptr<Collectives> with_others, int ranks_on_this_device)
       : rank(of_rank),
         device(of_device),
         bases(heap_bases),
         heap(heap_bytes),
-        bootstrap(of_world),
+        collectives(std::move(with_others)),
         ranks_on_device(ranks_on_this_device) {}
 
   int rank;
   Device& device;
   const std::vector<char*>& bases;
   Heap heap;
-  Bootstrap& bootstrap;
+  std::unique_ptr<Collectives> collectives;
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
   std::exception_ptr deferred;  ///< a launch's failure found where it could not be thrown

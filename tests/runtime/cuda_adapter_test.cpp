@@ -5,6 +5,7 @@
 #include <array>
 #include <thread>
 
+#include "generator/manifest/descriptor.hpp"
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/cuda_driver.hpp"
 #include "runtime/hip/devices.hpp"
@@ -180,6 +181,45 @@ TEST_F(CudaAdapter, EventsMeasure) {
   EXPECT_DOUBLE_EQ(device.milliseconds(start, stop), 2.5);
   device.destroy_event(start);
   device.destroy_event(stop);
+}
+
+TEST_F(CudaAdapter, MemoryIsSharedAsAFileAndEverythingIsGivenBack) {
+  {
+    const DeviceGroup exporting = open_device(loaded_.api, 0, 0);
+    const DeviceGroup importing = open_device(loaded_.api, 1, 1);
+    constexpr std::size_t bytes = 100'000;
+    auto* theirs = static_cast<unsigned char*>(exporting.devices[0]->allocate_shared(bytes));
+    EXPECT_TRUE(std::all_of(theirs, theirs + bytes, [](unsigned char byte) { return byte == 0; }));
+    const Descriptor file(exporting.devices[0]->export_memory(theirs));
+    importing.devices[0]->bind();
+    auto* ours = static_cast<unsigned char*>(importing.devices[0]->import_memory(file.get(), bytes));
+    ASSERT_NE(ours, theirs);
+    theirs[bytes - 1] = 7;
+    ours[0] = 9;
+    EXPECT_EQ(ours[bytes - 1], 7);
+    EXPECT_EQ(theirs[0], 9);
+    importing.devices[0]->release(ours);
+    EXPECT_EQ(fake_->live_mappings, 1);
+  }
+  EXPECT_EQ(fake_->live_mappings, 0);
+  EXPECT_EQ(fake_->live_handles, 0);
+}
+
+TEST_F(CudaAdapter, MemoryThatAnotherGpuCannotReachIsASentenceAndLeavesNothing) {
+  const DeviceGroup group = open_device(loaded_.api, 0, 0);
+  void* memory = group.devices[0]->allocate_shared(64);
+  const Descriptor file(group.devices[0]->export_memory(memory));
+  fake_->may_be_accessed = false;
+  std::string sentence;
+  try {
+    group.devices[0]->import_memory(file.get(), 64);
+  } catch (const std::exception& error) {
+    sentence = error.what();
+  }
+  EXPECT_NE(sentence.find("hipMemSetAccess"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("NVLink"), std::string::npos) << sentence;
+  EXPECT_EQ(fake_->live_mappings, 1);
+  EXPECT_EQ(fake_->live_handles, 1);
 }
 
 }  // namespace

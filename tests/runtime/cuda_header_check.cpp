@@ -42,6 +42,33 @@ static_assert(call_compatible<decltype(Driver::cuMemHostAlloc), decltype(&::cuMe
 static_assert(call_compatible<decltype(Driver::cuMemFreeHost), decltype(&::cuMemFreeHost)>);
 static_assert(call_compatible<decltype(Driver::cuMemcpyAsync), decltype(&::cuMemcpyAsync)>);
 static_assert(call_compatible<decltype(Driver::cuMemsetD8Async), decltype(&::cuMemsetD8Async)>);
+static_assert(call_compatible<decltype(Driver::cuDeviceGetPCIBusId), decltype(&::cuDeviceGetPCIBusId)>);
+static_assert(
+    call_compatible<decltype(Driver::cuMemGetAllocationGranularity), decltype(&::cuMemGetAllocationGranularity)>);
+static_assert(call_compatible<decltype(Driver::cuMemCreate), decltype(&::cuMemCreate)>);
+static_assert(call_compatible<decltype(Driver::cuMemRelease), decltype(&::cuMemRelease)>);
+static_assert(call_compatible<decltype(Driver::cuMemAddressReserve), decltype(&::cuMemAddressReserve)>);
+static_assert(call_compatible<decltype(Driver::cuMemAddressFree), decltype(&::cuMemAddressFree)>);
+static_assert(call_compatible<decltype(Driver::cuMemMap), decltype(&::cuMemMap)>);
+static_assert(call_compatible<decltype(Driver::cuMemUnmap), decltype(&::cuMemUnmap)>);
+static_assert(call_compatible<decltype(Driver::cuMemSetAccess), decltype(&::cuMemSetAccess)>);
+static_assert(
+    call_compatible<decltype(Driver::cuMemExportToShareableHandle), decltype(&::cuMemExportToShareableHandle)>);
+static_assert(
+    call_compatible<decltype(Driver::cuMemImportFromShareableHandle), decltype(&::cuMemImportFromShareableHandle)>);
+static_assert(memory_pinned == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(location_device == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(handle_type_file == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(granularity_recommended == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+static_assert(access_read_write == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(AllocationProperties, handle_types) == offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(AllocationProperties, windows) == offsetof(CUmemAllocationProp, win32HandleMetaData));
+static_assert(offsetof(AllocationProperties, compression) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(sizeof(Location) == sizeof(CUmemLocation) && offsetof(Location, device) == offsetof(CUmemLocation, id));
+static_assert(sizeof(AccessDescription) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(AccessDescription, flags) == offsetof(CUmemAccessDesc, flags));
 static_assert(call_compatible<decltype(Driver::cuStreamCreate), decltype(&::cuStreamCreate)>);
 static_assert(call_compatible<decltype(Driver::cuStreamDestroy_v2), decltype(&::cuStreamDestroy_v2)>);
 static_assert(call_compatible<decltype(Driver::cuStreamSynchronize), decltype(&::cuStreamSynchronize)>);

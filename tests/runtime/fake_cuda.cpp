@@ -2,7 +2,12 @@
 
 #include "tests/runtime/fake_cuda.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -106,6 +111,59 @@ int cuCtxSetCurrent(void* context) {
 int cuCtxEnablePeerAccess(void* peer_context, unsigned) {
   state().peer_of_last_enable = device_of(peer_context);
   return with_context();
+}
+
+int cuDeviceGetPCIBusId(char* name, int bytes, int device) {
+  std::snprintf(name, static_cast<std::size_t>(bytes), "0000:%02x:00.0", device + 1);
+  return ok;
+}
+
+// A handle of virtual memory management is a file's number; addresses are reserved without access.
+int cuMemGetAllocationGranularity(std::size_t* unit, const void*, int) {
+  *unit = std::size_t{2} << 20;
+  return with_context();
+}
+int cuMemCreate(unsigned long long* handle, std::size_t bytes, const void*, unsigned long long flags) {
+  const int file = ::memfd_create("fake memory", MFD_CLOEXEC);
+  ++state().live_handles;
+  *handle = static_cast<unsigned long long>(file);
+  return ::ftruncate(file, static_cast<off_t>(bytes)) == 0 && flags == 0 ? with_context() : invalid_value;
+}
+int cuMemRelease(unsigned long long handle) {
+  --state().live_handles;
+  return ::close(static_cast<int>(handle)) == 0 ? with_context() : invalid_value;
+}
+int cuMemAddressReserve(Address* memory, std::size_t bytes, std::size_t, Address, unsigned long long) {
+  *memory = reinterpret_cast<Address>(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  return with_context();
+}
+int cuMemAddressFree(Address memory, std::size_t bytes) {
+  ::munmap(pointer(memory), bytes);
+  return with_context();
+}
+int cuMemMap(Address memory, std::size_t bytes, std::size_t offset, unsigned long long handle, unsigned long long) {
+  ++state().live_mappings;
+  void* mapped = ::mmap(pointer(memory), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, static_cast<int>(handle),
+                        static_cast<off_t>(offset));
+  return mapped == pointer(memory) ? with_context() : invalid_value;
+}
+int cuMemUnmap(Address memory, std::size_t bytes) {
+  --state().live_mappings;
+  ::mmap(pointer(memory), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return with_context();
+}
+int cuMemSetAccess(Address memory, std::size_t bytes, const void*, std::size_t count) {
+  if (count != 1 || !state().may_be_accessed) return invalid_value;
+  return ::mprotect(pointer(memory), bytes, PROT_READ | PROT_WRITE) == 0 ? with_context() : invalid_value;
+}
+int cuMemExportToShareableHandle(void* file, unsigned long long handle, int type, unsigned long long flags) {
+  *static_cast<int*>(file) = ::dup(static_cast<int>(handle));
+  return type == 1 && flags == 0 ? with_context() : invalid_value;
+}
+int cuMemImportFromShareableHandle(unsigned long long* handle, void* file, int type) {
+  ++state().live_handles;
+  *handle = static_cast<unsigned long long>(::dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(file))));
+  return type == 1 ? with_context() : invalid_value;
 }
 
 int cuMemAlloc_v2(Address* memory, std::size_t bytes) {

@@ -15,6 +15,9 @@ struct FakeCuda {
   int minor = 0;
   int retained_contexts = 0;
   int live_allocations = 0;
+  int live_handles = 0;   ///< of virtual memory management
+  int live_mappings = 0;  ///< of those, in reserved addresses
+  bool may_be_accessed = true;
   int loaded_functions = 0;  ///< by cuFuncLoad
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;

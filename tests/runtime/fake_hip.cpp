@@ -3,6 +3,7 @@
 #include "tests/runtime/fake_hip.hpp"
 
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -93,6 +94,29 @@ int hipGetDeviceProperties(void* properties, int device) {
   auto* const bytes = static_cast<char*>(properties);
   std::strcpy(bytes, "AMD Instinct with gfx in its name");
   std::strcpy(bytes + state().architecture_offset, state().architectures[static_cast<std::size_t>(device)].c_str());
+  return ok;
+}
+
+int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
+  std::snprintf(name, static_cast<std::size_t>(bytes), "0000:%02x:00.0", device + 1);
+  return is_device(device) ? ok : invalid_device;
+}
+
+/// The handle is the address: processes of this fake share no memory.
+struct IpcHandle {
+  char reserved[64];
+};
+int hipIpcGetMemHandle(IpcHandle* handle, void* memory) {
+  std::memcpy(handle->reserved, &memory, sizeof memory);
+  return ok;
+}
+int hipIpcOpenMemHandle(void** memory, IpcHandle handle, unsigned flags) {
+  std::memcpy(memory, handle.reserved, sizeof *memory);
+  ++state().open_handles;
+  return flags == 1 ? ok : 1;
+}
+int hipIpcCloseMemHandle(void*) {
+  --state().open_handles;
   return ok;
 }
 

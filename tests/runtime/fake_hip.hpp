@@ -28,6 +28,7 @@ struct FakeHip {
   int copies = 0;
   std::vector<void*> synchronized;  ///< streams, in the order of the calls
   int live_allocations = 0;
+  int open_handles = 0;  ///< of other processes' memory
   int live_streams = 0;
   int live_modules = 0;
   int live_events = 0;

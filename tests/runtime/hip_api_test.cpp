@@ -1,3 +1,4 @@
+#include "generator/manifest/descriptor.hpp"
 #include "runtime/hip/api.hpp"
 
 #include <dlfcn.h>
@@ -333,6 +334,22 @@ TEST_F(HipDevices, EventsMeasureAndAreGivenBack) {
   device.destroy_event(start);
   device.destroy_event(stop);
   EXPECT_EQ(fake_->live_events, 0);
+}
+
+TEST_F(HipDevices, MemoryIsSharedByAnIpcHandleBeforeUncachedVirtualMemory) {
+  const LoadedApi loaded = load();
+  {
+    const DeviceGroup exporting = open_device(loaded.api, 3, 3);
+    const DeviceGroup importing = open_device(loaded.api, 0, 0);
+    EXPECT_EQ(exporting.devices[0]->index(), 1) << "devices are counted round";
+    EXPECT_EQ(exporting.devices[0]->address(), "0000:02:00.0");
+    void* memory = exporting.devices[0]->allocate_shared(64);
+    const Descriptor file(exporting.devices[0]->export_memory(memory));
+    EXPECT_EQ(importing.devices[0]->import_memory(file.get(), 64), memory) << "the fake's handle is the address";
+    EXPECT_EQ(fake_->open_handles, 1);
+    EXPECT_EQ(fake_->live_allocations, 1);
+  }
+  EXPECT_EQ(fake_->live_allocations + fake_->open_handles, 0);
 }
 
 }  // namespace

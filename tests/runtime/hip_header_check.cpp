@@ -36,6 +36,36 @@ static_assert(call_compatible<decltype(Functions::hipHostMalloc),
 static_assert(call_compatible<decltype(Functions::hipHostFree), decltype(&::hipHostFree)>);
 static_assert(call_compatible<decltype(Functions::hipMemcpyAsync), decltype(&::hipMemcpyAsync)>);
 static_assert(call_compatible<decltype(Functions::hipMemsetAsync), decltype(&::hipMemsetAsync)>);
+static_assert(call_compatible<decltype(Functions::hipDeviceGetPCIBusId), decltype(&::hipDeviceGetPCIBusId)>);
+static_assert(call_compatible<decltype(Functions::hipMemRelease), decltype(&::hipMemRelease)>);
+static_assert(call_compatible<decltype(Functions::hipMemAddressReserve), decltype(&::hipMemAddressReserve)>);
+static_assert(call_compatible<decltype(Functions::hipMemAddressFree), decltype(&::hipMemAddressFree)>);
+static_assert(call_compatible<decltype(Functions::hipMemMap), decltype(&::hipMemMap)>);
+static_assert(call_compatible<decltype(Functions::hipMemUnmap), decltype(&::hipMemUnmap)>);
+static_assert(call_compatible<decltype(Functions::hipMemCreate), decltype(&::hipMemCreate)>);
+static_assert(call_compatible<decltype(Functions::hipMemSetAccess), decltype(&::hipMemSetAccess)>);
+static_assert(
+    call_compatible<decltype(Functions::hipMemGetAllocationGranularity), decltype(&::hipMemGetAllocationGranularity)>);
+static_assert(
+    call_compatible<decltype(Functions::hipMemExportToShareableHandle), decltype(&::hipMemExportToShareableHandle)>);
+static_assert(call_compatible<decltype(Functions::hipMemImportFromShareableHandle),
+                              decltype(&::hipMemImportFromShareableHandle)>);
+static_assert(call_compatible<decltype(Functions::hipIpcGetMemHandle), decltype(&::hipIpcGetMemHandle)>);
+static_assert(call_compatible<decltype(Functions::hipIpcOpenMemHandle), decltype(&::hipIpcOpenMemHandle)>);
+static_assert(call_compatible<decltype(Functions::hipIpcCloseMemHandle), decltype(&::hipIpcCloseMemHandle)>);
+static_assert(memory_pinned == hipMemAllocationTypePinned);
+static_assert(location_device == hipMemLocationTypeDevice);
+static_assert(handle_type_file == hipMemHandleTypePosixFileDescriptor);
+static_assert(granularity_recommended == hipMemAllocationGranularityRecommended);
+static_assert(access_read_write == hipMemAccessFlagsProtReadWrite);
+static_assert(sizeof(AccessDescription) == sizeof(hipMemAccessDesc));
+static_assert(sizeof(IpcHandle) == sizeof(hipIpcMemHandle_t));
+#if HIP_VERSION_MAJOR >= 7  // earlier ones are not asked for virtual memory
+static_assert(memory_uncached == hipMemAllocationTypeUncached);
+static_assert(ipc_lazy_enable_peer_access == hipIpcMemLazyEnablePeerAccess);
+static_assert(sizeof(AllocationProperties) == sizeof(hipMemAllocationProp));
+static_assert(offsetof(AllocationProperties, location) == offsetof(hipMemAllocationProp, location));
+#endif
 static_assert(call_compatible<decltype(Functions::hipStreamCreateWithFlags), decltype(&::hipStreamCreateWithFlags)>);
 static_assert(call_compatible<decltype(Functions::hipStreamDestroy), decltype(&::hipStreamDestroy)>);
 static_assert(call_compatible<decltype(Functions::hipStreamSynchronize), decltype(&::hipStreamSynchronize)>);

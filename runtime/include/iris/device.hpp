@@ -41,6 +41,7 @@ struct LaunchConfig {
   int blocks = 1;
   int threads = 1;
   Stream stream = nullptr;
+  std::uint64_t timeout_ns = 0;  ///< of its waits, for devices that keep time for them
 };
 struct ArgumentBytes {
   const void* data;
@@ -69,6 +70,7 @@ class Device {
   virtual std::string target() const = 0;       ///< what it runs, as irisgen names targets: host, gfx942, sm_90a
   virtual std::string description() const = 0;  ///< "NVIDIA H200", "CPU (fibers)"
   virtual int index() const = 0;                ///< of the physical device
+  virtual std::string address() const = 0;      ///< of the same, in every process of this host alike
   virtual int compute_units() const = 0;
 
   /// Makes this the calling thread's current device.
@@ -77,6 +79,12 @@ class Device {
   /// Device memory that every peer can address; 256-byte aligned, zeroed. Fine-grained where that is a choice.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// As allocate(), of memory that other processes of this host can address, too: export_memory() gives an open file
+  /// that stands for it, which the caller closes; import_memory() is given such a file of another process and returns
+  /// where its memory lies here, until release().
+  virtual void* allocate_shared(std::size_t bytes) = 0;
+  virtual int export_memory(void* memory) = 0;
+  virtual void* import_memory(int file, std::size_t bytes) = 0;
   /// Host memory that device and host both address, zeroed.
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void release_host(void* memory) noexcept = 0;
@@ -164,9 +172,22 @@ struct StoreWatch {
 /// lines where `locate` does; `watch` must outlive the devices. Throws if this build has no host support.
 DeviceGroup open_host_devices(int ranks, std::uint64_t seed, SourceLocator locate = {}, StoreWatch* watch = nullptr);
 
+/// One rank's CPU in a world of processes, which share memory. What another process will do is not known here: kernels
+/// run while it lasts, whatever this process's thread does, and a wait for another rank is bounded by the clock, or
+/// ends when `absence` says why that rank will do no more.
+struct HostProcess {
+  int rank = 0;
+  int size = 1;
+  std::function<std::string(int rank)> absence;
+};
+DeviceGroup open_host_device(const HostProcess& process, std::uint64_t seed, SourceLocator locate = {});
+
 /// GPUs through the HIP table (runtime/hip). Throws a sentence that says what is missing: library, driver, device, peer
 /// access.
 DeviceGroup open_hip_devices(int ranks);
+
+/// The GPU of one rank in a world of processes: that of this number, counted round those that this process sees.
+DeviceGroup open_hip_device(int rank, int number);
 
 /// What `irisgen doctor` and `list` tell of this machine.
 struct DeviceInfo {

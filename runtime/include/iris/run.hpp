@@ -26,6 +26,9 @@ struct RunOptions {
   bool verify = true;      ///< against the reference, every element of every rank and launch
   /// What results must be; null: what their pattern says, and nothing verifies a kernel of the user's own.
   std::shared_ptr<const Reference> reference = nullptr;
+  /// This process is one rank, and runs, gives inputs to and verifies that alone (World::join). Collective: all say the
+  /// same. The report is of all ranks, and the same in all processes but for times.
+  bool processes = false;
   bool in_place = false;                              ///< the output in the memory of the input, as the manifest allows
   std::size_t heap_bytes = 0;                         ///< of each rank; 0: as much as the run needs
   std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; one that is absent gets random data

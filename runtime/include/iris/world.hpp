@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "iris/bootstrap.hpp"
 #include "iris/device.hpp"
 
 namespace iris {
 
 struct WorldOptions {
-  int size = 1;
+  int size = 1;                         ///< not asked where processes join: whoever started them says
   std::string target = "host";          ///< host, or any GPU target of this machine
   std::size_t heap_bytes = 256u << 20;  ///< of each rank
   std::uint64_t seed = 0;               ///< of the host's order of execution
@@ -22,11 +23,16 @@ struct WorldOptions {
 
 class Context;
 
-/// Ranks as threads of this process, each with a device and a symmetric heap.
+/// Ranks, each with a device and a symmetric heap: threads of this process, or processes of this host.
 class World {
  public:
   /// Throws a sentence if the devices are not there or the size is not 1…16.
   explicit World(const WorldOptions& options);
+  /// A world whose ranks are processes, of which this one is one: connect_processes() unless told otherwise. Collective
+  /// over all of them; all must give the same target and heap size. run() then runs this process's rank alone, on the
+  /// calling thread, and is collective as well: it returns when the bodies of all ranks are over. What kernels on
+  /// `host` meet depends on the other processes, too, not on the seed alone.
+  static World join(const WorldOptions& options = {}, std::shared_ptr<Bootstrap> bootstrap = nullptr);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -41,6 +47,8 @@ class World {
   struct State;
 
  private:
+  explicit World(std::shared_ptr<State> state);
+
   std::shared_ptr<State> state_;  // with the operations that were loaded
 };
 

@@ -250,13 +250,15 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
   return as_template;
 }
 
-const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry) {
+const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry, const std::string& type) {
   const auto* as_template = llvm::dyn_cast<clang::FunctionTemplateDecl>(&entry);
   if (as_template == nullptr) return llvm::cast<clang::FunctionDecl>(&entry)->getDefinition();
-  // The file may instantiate it, too, with a Config of its own.
+  // The file may instantiate it, too, with a type of its own.
   for (const clang::FunctionDecl* made : as_template->specializations()) {
-    const auto* config = made->getTemplateSpecializationArgs()->get(0).getAsType()->getAsCXXRecordDecl();
-    if (config == nullptr || config->getQualifiedNameAsString() != "irisgen_reading::Config") continue;
+    const clang::QualType argument = made->getTemplateSpecializationArgs()->get(0).getAsType();
+    const auto* record = argument->getAsCXXRecordDecl();
+    const bool is_it = record != nullptr ? record->getQualifiedNameAsString() == type : dtype_of(argument) == type;
+    if (!is_it) continue;
     if (const clang::FunctionDecl* definition = made->getDefinition()) return definition;
   }
   return nullptr;

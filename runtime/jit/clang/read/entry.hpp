@@ -39,8 +39,8 @@ class Problems {
 const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
                                    Problems& problems);
 
-/// Of a template the function that was made of it with the one configuration that was asked for.
-const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry);
+/// Of a template the function that was made of it for `type`: f32, say, or irisgen_reading::Config.
+const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry, const std::string& type);
 
 /// The field `parameters` of the answer for a function that takes all ranks' `buffers`, of which each has a `name` and
 /// `is_const`, as float64: `const double* const* input`, by rank and element.

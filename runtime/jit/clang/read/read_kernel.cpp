@@ -109,7 +109,8 @@ json read(const json& question, Kind kind) {
   if (!parsed.ok()) return answer_of(parsed.diagnostics());
   Problems own(parsed);
   const clang::NamedDecl* entry = find_entry(parsed, entry_name, over, own);
-  const clang::FunctionDecl* function = entry == nullptr ? nullptr : instantiated(*entry);
+  const std::string type = question.value("type", "irisgen_reading::Config");
+  const clang::FunctionDecl* function = entry == nullptr ? nullptr : instantiated(*entry, type);
   if (function == nullptr) return answer_of(own.found);
 
   json answer = {{"takes_config", takes_config}, {"constants", used_members(parsed)}};

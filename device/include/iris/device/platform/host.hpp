@@ -106,13 +106,17 @@ inline f32 fma(f32 a, f32 b, f32 c) {
 inline f64 fma(f64 a, f64 b, f64 c) {
   return a * b + c;
 }
-/// Any read-modify-write: fibers share one OS thread and change only in before_atomic, so plain accesses are atomic.
+
+/// Any read-modify-write. Fibers of one process change only in before_atomic, but another process may come between.
 template <typename T, typename Update>
 T update(T* address, Update updated) {
   iris_host_engine->before_atomic(address);
-  const T before = *address;
-  const T after = updated(before);
-  *address = after;
+  T before;
+  __atomic_load(address, &before, __ATOMIC_RELAXED);
+  T after = updated(before);
+  while (!__atomic_compare_exchange(address, &before, &after, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    after = updated(before);
+  }
   iris_host_engine->after_atomic(address, __builtin_memcmp(&before, &after, sizeof(T)) != 0);
   return before;
 }
@@ -120,7 +124,8 @@ T update(T* address, Update updated) {
 template <Order, Scope, typename T>
 T atomic_load(const T* address) {
   iris_host_engine->before_atomic(address);
-  const T value = *const_cast<const volatile T*>(address);
+  T value;
+  __atomic_load(address, &value, __ATOMIC_ACQUIRE);
   iris_host_engine->after_atomic(address, 0);
   return value;
 }
@@ -177,7 +182,7 @@ inline void store_flag(u64* flag, u64 value) {
 /// The engine parks the fiber and knows when nobody can wake it, so it needs no clock.
 inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
   iris_host_engine->wait(flag, at_least, peer, what);
-  return *const_cast<const volatile u64*>(flag);
+  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
 inline void store_words(u64* to, const Words& words) {
@@ -195,7 +200,7 @@ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 first_source, u6
     for (int word = 0; word < 2; ++word) {
       const u64* const place = places[i] + word;
       if (iris_host_engine->wait(place, u64{mark} << 32, first_source + i, Wait::arrival) == 0) missing = i;
-      seen[i].values[word] = *const_cast<const volatile u64*>(place);
+      seen[i].values[word] = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     }
   }
   return missing;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iris/device/types.hpp>
+#include <iris/device/platform.hpp>
 
 /// The square root from a rough reciprocal of it, for platforms that have only that.
 namespace iris::device::platform {

@@ -1,27 +1,22 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "iris/device.hpp"
+#include "runtime/world/collectives.hpp"
 
 namespace iris {
 
-/// What a rank brings to a collective call. All ranks must bring the same.
-struct CollectiveCall {
-  std::string call;          ///< as the user would write it: "allocate(1024 bytes)"
-  std::string state;         ///< of the rank, in words: "holds 3 allocations of 4096 bytes"
-  std::uint64_t digest = 0;  ///< of that state, exactly
-};
-
-/// How the ranks of a World make collective calls. If a rank has left, those of the others fail.
-class Bootstrap {
+/// The collective calls of ranks that are threads of this process. If a rank has left, those of the others fail.
+class Rounds {
  public:
   struct Failure {
     int rank;
@@ -29,20 +24,14 @@ class Bootstrap {
   };
 
   /// `observer` may be null; it is told whenever a rank begins or ceases to wait.
-  Bootstrap(int ranks, RankObserver* observer);
+  Rounds(int ranks, RankObserver* observer);
 
   /// All ranks are present and running again.
   void begin();
 
-  /// Returns when every rank has called it. Throws std::runtime_error on every rank if their calls differ, saying who
-  /// made which, or if a rank is gone, saying which and why.
-  void barrier(int rank, CollectiveCall call);
-
-  /// As barrier(); returns on every rank what rank 0 gave. The others' content is not looked at.
-  std::string broadcast(int rank, CollectiveCall call, std::string content);
-
-  /// As barrier(); returns on every rank the object that rank 0 brought.
-  std::shared_ptr<void> share(int rank, CollectiveCall call, std::shared_ptr<void> object);
+  /// As those of Collectives.
+  std::vector<std::string> all_gather(int rank, CollectiveCall call, std::string content);
+  std::shared_ptr<void> share_memory(int rank, CollectiveCall call, std::size_t bytes);
 
   /// The rank will come no more: its body has returned, or failed if `error` is set.
   void leave(int rank, std::exception_ptr error = nullptr);
@@ -54,14 +43,14 @@ class Bootstrap {
   /// One collective call: kept by each rank that waits in it until it has read the verdict.
   struct Round {
     std::vector<std::optional<CollectiveCall>> calls;  // of the ranks that have arrived
-    std::string content;                               // rank 0's
-    std::shared_ptr<void> object;                      // rank 0's
+    std::vector<std::string> contents;
+    std::shared_ptr<void> memory;  // rank 0's
     bool over = false;
     std::string verdict;  // empty if all went well
   };
 
   std::shared_ptr<Round> meet(int rank, CollectiveCall call, std::string content = {},
-                              std::shared_ptr<void> object = nullptr);
+                              std::shared_ptr<void> memory = nullptr);
   std::shared_ptr<Round> new_round() const;
   void conclude(std::string verdict, int caller);
   std::string describe_absence(int rank) const;
@@ -75,10 +64,22 @@ class Bootstrap {
   std::vector<Failure> failures_;  // in the order of time
 };
 
-/// "rank 3", "ranks 0, 2-7".
-std::string name_ranks(const std::vector<int>& ranks);
+/// Those of one thread's rank.
+class ThreadCollectives final : public Collectives {
+ public:
+  ThreadCollectives(int rank, Rounds& rounds) : rank_(rank), rounds_(rounds) {}
 
-/// The words of an exception.
-std::string words_of(const std::exception_ptr& error);
+  int rank() const override { return rank_; }
+  std::vector<std::string> all_gather(CollectiveCall call, std::string content) override {
+    return rounds_.all_gather(rank_, std::move(call), std::move(content));
+  }
+  std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override {
+    return rounds_.share_memory(rank_, std::move(call), bytes);
+  }
+
+ private:
+  int rank_;
+  Rounds& rounds_;
+};
 
 }  // namespace iris

@@ -1,0 +1,147 @@
+#include "runtime/world/process_collectives.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/world/packing.hpp"
+#include "runtime/world/processes/descriptors.hpp"
+
+namespace iris {
+
+/// What a rank gives to an exchange: a call, or that its body is over.
+struct ProcessCollectives::Part {
+  enum class Kind { call, ended, failed };
+  Kind kind = Kind::call;
+  std::uint64_t time = 0;  ///< of the body's end, in nanoseconds of a clock that all processes share
+  CollectiveCall call = {};
+  std::string content = {};  ///< or the words of the failure
+
+  std::string pack() const {
+    return iris::pack({std::to_string(static_cast<int>(kind)), std::to_string(time), call.call, call.state,
+                       std::to_string(call.digest), content});
+  }
+  static Part of(const std::string& bytes) {
+    std::vector<std::string> texts = unpack(bytes, 6);
+    return {.kind = static_cast<Kind>(std::stoi(texts[0])),
+            .time = std::stoull(texts[1]),
+            .call = {std::move(texts[2]), std::move(texts[3]), std::stoull(texts[4])},
+            .content = std::move(texts[5])};
+  }
+};
+
+namespace {
+
+/// "rank 2 has ended", "rank 2 has failed: …".
+std::string describe_end(int rank, bool failed, const std::string& words) {
+  return name_ranks({rank}) + (failed ? " has failed: " + words : " has ended");
+}
+
+}  // namespace
+
+std::vector<std::string> ProcessCollectives::all_gather(CollectiveCall call, std::string content) {
+  const std::string name = call.call;
+  std::vector<Part> parts = exchange({.call = std::move(call), .content = std::move(content)}, name);
+  std::vector<CollectiveCall> calls;
+  std::vector<std::string> contents;
+  const Part* gone = nullptr;
+  for (Part& part : parts) {
+    const bool earlier = gone == nullptr || part.time < gone->time;
+    if (part.kind != Part::Kind::call && earlier) gone = &part;
+    calls.push_back(std::move(part.call));
+    contents.push_back(part.kind == Part::Kind::call ? std::move(part.content) : std::string());
+  }
+  if (gone != nullptr) {
+    throw std::runtime_error(
+        name + " cannot be done: " +
+        describe_end(static_cast<int>(gone - parts.data()), gone->kind == Part::Kind::failed, gone->content));
+  }
+  const std::string difference = describe_difference(calls);
+  if (!difference.empty()) throw std::runtime_error(difference);
+  return contents;
+}
+
+std::shared_ptr<void> ProcessCollectives::share_memory(CollectiveCall call, std::size_t bytes) {
+  Descriptor own(-1);
+  if (rank() == 0) {
+    own = Descriptor(::memfd_create("irisgen shared", MFD_CLOEXEC));
+    if (own.get() < 0 || ::ftruncate(own.get(), static_cast<off_t>(bytes)) != 0) {
+      throw std::runtime_error(call.call + ": rank 0 cannot make memory to share: " + std::strerror(errno));
+    }
+  }
+  const Descriptor shared = std::move(hand_over(call, own).front());
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared.get(), 0);
+  if (memory == MAP_FAILED) {
+    throw std::runtime_error(call.call + ": rank " + std::to_string(rank()) +
+                             " cannot map what rank 0 shares: " + std::strerror(errno));
+  }
+  return {memory, [bytes](void* mapped) { ::munmap(mapped, bytes); }};
+}
+
+std::vector<Descriptor> ProcessCollectives::hand_over(const CollectiveCall& call, const Descriptor& own) {
+  DescriptorExchange exchange(rank(), size());
+  const std::vector<std::string> offers = all_gather(call, exchange.offer(own.get() >= 0));
+  return exchange.complete(offers, own, [this](int peer) { return absence(peer); });
+}
+
+void ProcessCollectives::begin() {
+  const std::lock_guard lock(run_mutex_);
+  ++run_;
+  first_failure_.reset();
+}
+
+std::optional<ProcessCollectives::Failure> ProcessCollectives::leave(const std::exception_ptr& error) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const Part mine{.kind = error != nullptr ? Part::Kind::failed : Part::Kind::ended,
+                  .time = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count()),
+                  .content = error != nullptr ? words_of(error) : std::string()};
+  bootstrap_->post(iris::pack({std::to_string(run_), describe_end(rank(), error != nullptr, mine.content)}));
+  for (;;) {
+    const std::vector<Part> parts = exchange(mine, "the end of World::run");
+    if (std::ranges::none_of(parts, [](const Part& part) { return part.kind == Part::Kind::call; })) break;
+  }
+  if (!first_failure_.has_value()) return std::nullopt;
+  return first_failure_->failure;
+}
+
+std::string ProcessCollectives::absence(int rank) const {
+  std::string lost = bootstrap_->lost(rank);
+  if (!lost.empty()) return lost;
+  const std::string notice = bootstrap_->notice(rank);
+  if (notice.empty()) return {};
+  const std::vector<std::string> said = unpack(notice, 2);
+  const std::lock_guard lock(run_mutex_);
+  return said[0] == std::to_string(run_) ? said[1] : std::string();
+}
+
+std::vector<ProcessCollectives::Part> ProcessCollectives::exchange(const Part& mine, const std::string& call) {
+  std::vector<Part> parts;
+  for (const std::string& bytes : bootstrap_->all_gather(mine.pack(), call)) parts.push_back(Part::of(bytes));
+  note_failures(parts);
+  return parts;
+}
+
+/// The failure that came first counts; of those with the same words, that of the lowest rank.
+void ProcessCollectives::note_failures(const std::vector<Part>& parts) {
+  for (int rank = 0; rank < static_cast<int>(parts.size()); ++rank) {
+    const Part& part = parts[static_cast<std::size_t>(rank)];
+    if (part.kind != Part::Kind::failed) continue;
+    const bool earlier = !first_failure_.has_value() || part.time < first_failure_->time;
+    if (!earlier) continue;
+    first_failure_ = {{rank, part.content}, part.time};
+  }
+  if (!first_failure_.has_value()) return;
+  for (int rank = 0; rank < first_failure_->failure.rank; ++rank) {
+    const Part& part = parts[static_cast<std::size_t>(rank)];
+    if (part.kind != Part::Kind::failed || part.content != first_failure_->failure.words) continue;
+    first_failure_ = {{rank, part.content}, std::min(part.time, first_failure_->time)};
+    break;
+  }
+}
+
+}  // namespace iris

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/manifest/descriptor.hpp"
+#include "iris/bootstrap.hpp"
+#include "runtime/world/collectives.hpp"
+
+namespace iris {
+
+/// The collective calls of a rank that is a process, by its Bootstrap's all_gather alone. A rank whose body is over
+/// takes part in whatever calls the others still make, saying so, until the bodies of all are over.
+class ProcessCollectives final : public Collectives {
+ public:
+  explicit ProcessCollectives(std::shared_ptr<Bootstrap> bootstrap) : bootstrap_(std::move(bootstrap)) {}
+
+  int rank() const override { return bootstrap_->rank(); }
+  int size() const { return bootstrap_->size(); }
+  std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
+  std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
+
+  /// Every rank's descriptor, open in this process; negative where a rank gives none. One's own is a copy.
+  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
+
+  /// The body of a run begins. All that is done before the first one counts as a run, too.
+  void begin();
+
+  struct Failure {
+    int rank;
+    std::string words;
+  };
+  /// This rank's body is over, with `error` if it failed. Returns once those of all ranks are; the failure that came
+  /// first. Throws if a rank is lost meanwhile.
+  std::optional<Failure> leave(const std::exception_ptr& error);
+
+  /// Why a rank will do no more in this run: "rank 2 has ended". Empty as long as it may. For any thread.
+  std::string absence(int rank) const;
+
+ private:
+  struct Part;
+  std::vector<Part> exchange(const Part& mine, const std::string& call);
+  void note_failures(const std::vector<Part>& parts);
+
+  std::shared_ptr<Bootstrap> bootstrap_;
+  std::uint64_t run_ = 0;
+  mutable std::mutex run_mutex_;  // of run_, which absence() reads
+  struct TimedFailure {
+    Failure failure;
+    std::uint64_t time;
+  };
+  std::optional<TimedFailure> first_failure_;
+};
+
+}  // namespace iris

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/world/packing.hpp"
+#include "runtime/world/process_collectives.hpp"
+#include "runtime/world/world_state.hpp"
+
+namespace iris {
+
+namespace {
+
+/// The same in all processes of a host until it is started anew.
+std::string host_name() {
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  return name;
+}
+
+/// This process is one rank, and the others are processes of the same host.
+struct ProcessWorld final : World::State {
+  ProcessWorld(const WorldOptions& options, const std::shared_ptr<Bootstrap>& bootstrap);
+  ~ProcessWorld() override;
+
+  void run(const std::function<void(Context&)>& body) override;
+
+  std::vector<std::string> introduce(const CollectiveCall& call, const std::string& about);
+  void open_device(const WorldOptions& options, const Bootstrap& bootstrap);
+  void share_heap(const WorldOptions& options, const CollectiveCall& call);
+  void prime_copies(std::size_t heap_bytes);
+
+  ProcessCollectives* collectives = nullptr;  // of the rank
+  std::unique_ptr<ProcessCollectives> before_rank;
+  DeviceGroup group;
+  int ranks_on_device = 1;
+  std::vector<char*> bases;
+};
+
+ProcessWorld::ProcessWorld(const WorldOptions& options, const std::shared_ptr<Bootstrap>& bootstrap)
+    : collectives(new ProcessCollectives(bootstrap)), before_rank(collectives) {
+  target = options.target;
+  size = bootstrap->size();
+  const CollectiveCall call{
+      .call = "World::join(" + target + ", heap of " + std::to_string(options.heap_bytes) + " bytes)", .state = {}};
+  try {
+    check_world_size(size);
+    open_device(options, *bootstrap);
+    const std::vector<std::string> addresses = introduce(call, group.devices.front()->address());
+    ranks_on_device =
+        static_cast<int>(std::ranges::count(addresses, addresses[static_cast<std::size_t>(bootstrap->rank())]));
+    share_heap(options, call);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    for (char* base : bases) group.devices.front()->release(base);
+    try {
+      collectives->leave(error);       // the others are told
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what came first counts
+    }
+    throw;
+  }
+  ranks.push_back(std::make_unique<Context::State>(bootstrap->rank(), *group.devices.front(), bases, options.heap_bytes,
+                                                   std::move(before_rank), ranks_on_device));
+}
+
+ProcessWorld::~ProcessWorld() {
+  for (char* base : bases) group.devices.front()->release(base);
+}
+
+void ProcessWorld::open_device(const WorldOptions& options, const Bootstrap& bootstrap) {
+  const int rank = bootstrap.rank();
+  if (options.target == "host") {
+    group = open_host_device({rank, size, [this](int peer) { return collectives->absence(peer); }}, options.seed,
+                             options.locate);
+    return;
+  }
+  try {
+    group = open_hip_device(rank, bootstrap.local_rank());
+  } catch (const std::exception& error) {
+    throw std::runtime_error("a world on " + options.target + " needs GPUs: " + error.what());
+  }
+  check_target(*group.devices.front(), options.target);
+}
+
+/// What each rank says about its device. Throws if ranks are on several hosts.
+std::vector<std::string> ProcessWorld::introduce(const CollectiveCall& call, const std::string& about) {
+  std::vector<std::string> devices;
+  std::vector<std::string> hosts;
+  for (const std::string& said : collectives->all_gather(call, pack({host_name(), about}))) {
+    std::vector<std::string> texts = unpack(said, 2);
+    hosts.push_back(std::move(texts[0]));
+    devices.push_back(std::move(texts[1]));
+  }
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] == hosts.front()) continue;
+    throw std::runtime_error("rank " + std::to_string(rank) + " is on another host than rank 0; the ranks of one " +
+                             "world are processes of one host");
+  }
+  return devices;
+}
+
+void ProcessWorld::share_heap(const WorldOptions& options, const CollectiveCall& call) {
+  Device& device = *group.devices.front();
+  device.bind();
+  char* const own = static_cast<char*>(device.allocate_shared(options.heap_bytes));
+  bases.push_back(own);
+  const std::vector<Descriptor> heaps = collectives->hand_over(call, Descriptor(device.export_memory(own)));
+  for (const Descriptor& heap : heaps) {
+    const auto peer = static_cast<int>(&heap - heaps.data());
+    if (peer != collectives->rank())
+      bases.push_back(static_cast<char*>(device.import_memory(heap.get(), options.heap_bytes)));
+  }
+  std::rotate(bases.begin(), bases.begin() + 1, bases.begin() + collectives->rank() + 1);
+  if (target != "host") prime_copies(options.heap_bytes);
+  collectives->barrier(call);
+}
+
+/// A driver sets up a way of copying at its first use, and may wait for the whole device to do so: now, not while
+/// kernels wait for one another. Small copies and large ones may go different ways. All heaps are zeros as yet.
+void ProcessWorld::prime_copies(std::size_t heap_bytes) {
+  constexpr std::size_t large = std::size_t{1} << 20;
+  const char* const own = bases[static_cast<std::size_t>(collectives->rank())];
+  for (char* base : bases) {
+    if (base == own) continue;
+    for (const std::size_t bytes : {std::size_t{1}, large}) {
+      group.devices.front()->copy(base, own, std::min(bytes, heap_bytes));
+    }
+  }
+}
+
+void ProcessWorld::run(const std::function<void(Context&)>& body) {
+  collectives->begin();
+  const std::exception_ptr error = run_rank(*ranks.front(), body);
+  std::optional<ProcessCollectives::Failure> failure;
+  try {
+    failure = collectives->leave(error);
+  } catch (const std::exception&) {
+    if (error == nullptr) throw;
+    failure = {collectives->rank(), words_of(error)};
+  }
+  if (failure.has_value()) {
+    throw std::runtime_error("rank " + std::to_string(failure->rank) + ": " + failure->words);
+  }
+}
+
+}  // namespace
+
+World World::join(const WorldOptions& options, std::shared_ptr<Bootstrap> bootstrap) {
+  if (bootstrap == nullptr) bootstrap = connect_processes();
+  return World(std::make_shared<ProcessWorld>(options, bootstrap));
+}
+
+}  // namespace iris

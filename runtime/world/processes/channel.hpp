@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generator/manifest/descriptor.hpp"
+
+namespace iris {
+
+/// What the hub and its members say to each other.
+struct Message {
+  enum class Kind : std::uint32_t {
+    hello,       ///< to the hub, first: who this is, packed
+    refused,     ///< from the hub: why this process cannot take part
+    welcome,     ///< from the hub, once all have come: their process ids, packed
+    contribute,  ///< to the hub: a rank's part of an all_gather; `text` is the call
+    result,      ///< from the hub: all parts, packed
+    notice,      ///< to and from the hub: what a rank posts
+    lost,        ///< from the hub: a rank will come no more; `text` says why
+    bye,         ///< to the hub: this rank ends as it should
+    beat,        ///< both ways: still there
+  };
+  Kind kind = Kind::beat;
+  std::int32_t rank = 0;
+  std::string text = {};
+  std::string bytes = {};
+};
+
+/// Messages over a stream socket, which is never waited for: who polls it calls send() and receive().
+class Channel {
+ public:
+  /// Messages longer than this are not taken from the other side.
+  static constexpr std::size_t most_bytes = std::size_t{1} << 34;
+
+  explicit Channel(Descriptor socket);
+
+  int number() const { return socket_.get(); }
+  void queue(const Message& message);
+  bool has_output() const { return sent_ < output_.size(); }
+  /// Both are false once the other side is gone, or talks nonsense. What it had said before is received nevertheless.
+  bool send();
+  bool receive(std::vector<Message>& messages, std::size_t most = most_bytes);
+  /// Bytes, ever.
+  std::uint64_t received() const { return received_; }
+
+ private:
+  bool take_messages(std::vector<Message>& messages, std::size_t most);
+
+  Descriptor socket_;
+  std::string output_;
+  std::size_t sent_ = 0;  // of it
+  std::string input_;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace iris

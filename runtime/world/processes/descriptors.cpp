@@ -1,0 +1,140 @@
+#include "runtime/world/processes/descriptors.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "generator/manifest/hash.hpp"
+#include "runtime/world/packing.hpp"
+#include "runtime/world/processes/unix_socket.hpp"
+
+namespace iris {
+namespace {
+
+constexpr std::chrono::seconds patience{5};
+
+std::string random_secret() {
+  std::array<char, 32> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw std::runtime_error("the system gives no random numbers");
+  }
+  return sha256_hex({bytes.data(), bytes.size()});
+}
+
+/// Room for one descriptor.
+struct Control {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
+};
+
+/// What was sent with a descriptor, and that; none if it came without.
+std::pair<std::string, Descriptor> read_descriptor(int socket) {
+  std::array<char, 256> text{};
+  Control control;
+  iovec part{text.data(), text.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  const ssize_t length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (length < 0) return {std::string(), Descriptor(-1)};
+  int number = -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(&number, CMSG_DATA(header), sizeof number);
+  return {std::string(text.data(), static_cast<std::size_t>(length)), Descriptor(number)};
+}
+
+bool send_descriptor(int socket, const std::string& text, int number) {
+  Control control;
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = control.bytes.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof number);
+  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+}
+
+}  // namespace
+
+DescriptorExchange::DescriptorExchange(int rank, int size)
+    : rank_(rank), listener_(listen_at(SOCK_SEQPACKET, {}, size + 16)), secret_(random_secret()) {
+  if (listener_.get() < 0) {
+    throw std::runtime_error("rank " + std::to_string(rank) +
+                             " cannot make a socket to be handed memory by: " + std::strerror(errno));
+  }
+}
+
+std::string DescriptorExchange::offer(bool gives) const {
+  return pack({name_of(listener_), secret_, gives ? "gives" : ""});
+}
+
+std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string> offers, const Descriptor& own,
+                                                     const std::function<std::string(int rank)>& absence) {
+  std::vector<Descriptor> received;
+  std::vector<int> missing;
+  for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
+    const std::string& offer = offers[static_cast<std::size_t>(peer)];
+    received.emplace_back(-1);
+    if (peer == rank_) continue;
+    if (own.get() >= 0) send(offer, peer, own);
+    if (!unpack(offer, 3)[2].empty()) missing.push_back(peer);
+  }
+  if (own.get() >= 0) {
+    received[static_cast<std::size_t>(rank_)] = Descriptor(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
+  }
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!missing.empty()) {
+    if (receive_one(missing, received)) continue;
+    const std::string gone = absence(missing.front());
+    if (gone.empty() && std::chrono::steady_clock::now() < deadline) continue;
+    throw std::runtime_error("rank " + std::to_string(rank_) + " was not given the memory of rank " +
+                             std::to_string(missing.front()) + (gone.empty() ? " within 5 s" : ": " + gone));
+  }
+  return received;
+}
+
+void DescriptorExchange::send(const std::string& offer, int peer, const Descriptor& own) const {
+  const std::vector<std::string> said = unpack(offer, 3);
+  const Descriptor socket = connect_to(SOCK_SEQPACKET, said[0]);
+  const bool sent = socket.get() >= 0 && is_own(socket.get()) &&
+                    send_descriptor(socket.get(), pack({said[1], std::to_string(rank_)}), own.get());
+  if (sent) return;
+  throw std::runtime_error("rank " + std::to_string(rank_) + " cannot hand its memory to rank " + std::to_string(peer) +
+                           ": " + std::strerror(errno));
+}
+
+/// Waits a little for somebody, and takes what one of the missing ranks hands over. Who does not know the secret is
+/// not listened to. False if nobody came.
+bool DescriptorExchange::receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const {
+  pollfd waiting{listener_.get(), POLLIN, 0};
+  if (::poll(&waiting, 1, 100) <= 0) return false;
+  const Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (socket.get() < 0 || !is_own(socket.get())) return true;
+  const timeval a_second{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &a_second, sizeof a_second);
+  auto [text, file] = read_descriptor(socket.get());
+  const auto sender = std::ranges::find_if(
+      missing, [&](int peer) { return text == pack({secret_, std::to_string(peer)}) && file.get() >= 0; });
+  if (sender == missing.end()) return true;
+  received[static_cast<std::size_t>(*sender)] = std::move(file);
+  missing.erase(sender);
+  return true;
+}
+
+}  // namespace iris

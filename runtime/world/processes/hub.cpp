@@ -1,0 +1,254 @@
+#include "runtime/world/processes/hub.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <ranges>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/world/collectives.hpp"
+#include "runtime/world/packing.hpp"
+#include "runtime/world/processes/unix_socket.hpp"
+
+namespace iris {
+namespace {
+
+/// Changes with what processes say to one another.
+constexpr const char* protocol = "irisgen processes 1";
+
+constexpr std::size_t most_of_stranger = 4096;
+constexpr std::size_t most_strangers = 64;
+constexpr std::chrono::seconds patience_with_strangers{5};
+/// How long the end of rank 0 takes at most where another process does not read what it is told.
+constexpr std::chrono::seconds last_words{1};
+
+}  // namespace
+
+std::string pack_hello(const std::string& job, int size, int rank) {
+  return pack({protocol, job, std::to_string(size), std::to_string(rank)});
+}
+
+Hub::Hub(Descriptor listener, int size, std::string job, const ProcessOptions& options)
+    : listener_(std::move(listener)),
+      job_(std::move(job)),
+      options_(options),
+      patience_(options.silence),
+      seats_(static_cast<std::size_t>(size)),
+      service_("the sockets of rank 0", [this] { serve(); }) {}
+
+Hub::~Hub() {
+  stopping_ = true;
+  wake_.wake();
+  service_.join();
+}
+
+void Hub::serve() {
+  std::optional<Clock::time_point> stopped;
+  for (;;) {
+    wait_for_sockets();
+    patience_.pass();
+    accept_strangers();
+    hear_strangers();
+    if (!complete_ && std::ranges::all_of(seats_, &Seat::has_come)) welcome_all();
+    hear_seats();
+    if (complete_) conclude_round();
+    if (!complete_) give_up_missing();
+    beat();
+    // Rank 0 last: if it goes as soon as it has its result, it takes the hub with it.
+    for (Seat& seat : std::views::reverse(seats_)) {
+      if (seat.channel != nullptr) seat.channel->send();  // a failure shows when it is heard
+    }
+    if (!stopping_) continue;
+    if (!stopped.has_value()) stopped = patience_.now();
+    if (everybody_is_told() || patience_.now() - *stopped > last_words) return;
+  }
+}
+
+void Hub::wait_for_sockets() {
+  std::vector<pollfd> sockets = {{wake_.number(), POLLIN, 0}};
+  const auto add = [&](const Channel& channel) {
+    sockets.push_back({channel.number(), static_cast<short>(POLLIN | (channel.has_output() ? POLLOUT : 0)), 0});
+  };
+  if (listener_.get() >= 0 && strangers_.size() < most_strangers) sockets.push_back({listener_.get(), POLLIN, 0});
+  for (const Stranger& stranger : strangers_) add(*stranger.channel);
+  for (const Seat& seat : seats_) {
+    if (seat.channel != nullptr) add(*seat.channel);
+  }
+  ::poll(sockets.data(), sockets.size(), static_cast<int>(Patience::tick.count()));
+  wake_.clear();
+}
+
+/// Other users' processes are not listened to.
+void Hub::accept_strangers() {
+  while (listener_.get() >= 0 && strangers_.size() < most_strangers) {
+    Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.get() < 0) return;
+    if (!is_own(socket.get())) continue;
+    strangers_.push_back({std::make_unique<Channel>(std::move(socket)), patience_.now()});
+  }
+}
+
+void Hub::hear_strangers() {
+  std::erase_if(strangers_, [this](Stranger& stranger) {
+    std::vector<Message> messages;
+    const bool alive = stranger.channel->receive(messages, most_of_stranger);
+    if (!messages.empty()) return messages.front().kind != Message::Kind::hello || admit(stranger, messages.front());
+    return !alive || patience_.now() - stranger.since > patience_with_strangers;
+  });
+}
+
+/// True: it needs no further attention, whether it was given its seat or refused.
+bool Hub::admit(Stranger& stranger, const Message& hello) {
+  const auto refuse = [&](const std::string& why) {
+    stranger.channel->queue({.kind = Message::Kind::refused, .text = why});
+    stranger.channel->send();
+    return true;
+  };
+  const auto peer = peer_of(stranger.channel->number());
+  if (!peer.has_value()) return true;
+  std::size_t rank = 0;
+  try {
+    const std::vector<std::string> said = unpack(hello.bytes, 4);
+    if (said[0] != protocol) return refuse("it is of another irisgen than rank 0; start the same one on every rank");
+    if (said[1] != job_) return refuse("it belongs to another job");
+    if (said[2] != std::to_string(seats_.size())) {
+      return refuse("it was started as one of " + said[2] + " ranks, rank 0 as one of " +
+                    std::to_string(seats_.size()));
+    }
+    rank = std::stoul(said[3]);
+  } catch (const std::exception&) {
+    return true;  // a stranger indeed
+  }
+  if (rank >= seats_.size() || seats_[rank].has_come) {
+    return refuse("there is a rank " + std::to_string(rank) + " already");
+  }
+  if (!failure_.empty()) return refuse(failure_);
+  Seat& seat = seats_[rank];
+  seat.channel = std::move(stranger.channel);
+  seat.process = peer->process;
+  seat.last_heard = patience_.now();
+  seat.has_come = true;
+  return true;
+}
+
+void Hub::welcome_all() {
+  complete_ = true;
+  listener_.close();
+  strangers_.clear();
+  std::vector<std::string> processes;
+  processes.reserve(seats_.size());
+  for (const Seat& seat : seats_) processes.push_back(std::to_string(seat.process));
+  tell_all({.kind = Message::Kind::welcome, .bytes = pack(processes)});
+}
+
+void Hub::hear_seats() {
+  for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
+    Seat& seat = seats_[rank];
+    if (seat.channel == nullptr) continue;
+    std::vector<Message> messages;
+    const std::uint64_t before = seat.channel->received();
+    const bool alive = seat.channel->receive(messages);
+    if (seat.channel->received() != before) seat.last_heard = patience_.now();
+    for (Message& message : messages) {
+      if (seat.channel != nullptr) take(rank, message);
+    }
+    if (seat.channel == nullptr) continue;
+    if (!alive) {
+      lose(rank, describe(rank) + " has vanished");
+    } else if (patience_.is_out(seat.last_heard)) {
+      lose(rank, describe(rank) + " has not been heard of for " + std::to_string(options_.silence.count() / 1000) +
+                     " s, as if it were stopped");
+    }
+  }
+}
+
+void Hub::take(std::size_t rank, Message& message) {
+  Seat& seat = seats_[rank];
+  switch (message.kind) {
+    case Message::Kind::contribute:
+      seat.waits = true;
+      seat.last_call = std::move(message.text);
+      seat.contribution = std::move(message.bytes);
+      return;
+    case Message::Kind::notice:
+      message.rank = static_cast<std::int32_t>(rank);
+      tell_all(message);
+      return;
+    case Message::Kind::bye:
+      seat.waits = false;
+      lose(rank, {});
+      return;
+    default:
+      return;
+  }
+}
+
+void Hub::conclude_round() {
+  if (!std::ranges::all_of(seats_, [](const Seat& seat) { return seat.waits && seat.channel != nullptr; })) return;
+  std::vector<std::string> parts;
+  parts.reserve(seats_.size());
+  for (Seat& seat : seats_) {
+    parts.push_back(std::move(seat.contribution));
+    seat.contribution.clear();
+    seat.waits = false;
+  }
+  tell_all({.kind = Message::Kind::result, .bytes = pack(parts)});
+}
+
+void Hub::beat() {
+  if (patience_.now() - last_beat_ < Patience::beat) return;
+  last_beat_ = patience_.now();
+  tell_all({.kind = Message::Kind::beat});
+}
+
+/// `how` is empty for one that ended as it should.
+void Hub::lose(std::size_t rank, const std::string& how) {
+  Seat& seat = seats_[rank];
+  std::string words = describe(rank) + " has ended";
+  if (!how.empty()) {
+    words = how;
+    if (!complete_)
+      words += " before all ranks had come";
+    else if (seat.waits)
+      words += " while it waited in " + seat.last_call;
+    else if (seat.last_call.empty())
+      words += " before its first call";
+    else
+      words += " after its call of " + seat.last_call;
+  }
+  failure_ = words;
+  const Message lost{.kind = Message::Kind::lost, .rank = static_cast<std::int32_t>(rank), .text = words};
+  tell_all(lost);
+  seat.channel->send();
+  seat.channel.reset();
+}
+
+void Hub::tell_all(const Message& message) {
+  for (Seat& seat : seats_) {
+    if (seat.channel != nullptr) seat.channel->queue(message);
+  }
+}
+
+void Hub::give_up_missing() {
+  if (!failure_.empty() || patience_.now() - began_ < options_.patience) return;
+  std::vector<int> missing;
+  for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
+    if (!seats_[rank].has_come) missing.push_back(static_cast<int>(rank));
+  }
+  failure_ = name_ranks(missing) + (missing.size() == 1 ? " has" : " have") + " not come within " +
+             std::to_string(options_.patience.count() / 1000) + " s";
+  tell_all({.kind = Message::Kind::lost, .rank = missing.front(), .text = failure_});
+}
+
+bool Hub::everybody_is_told() const {
+  return std::ranges::none_of(seats_,
+                              [](const Seat& seat) { return seat.channel != nullptr && seat.channel->has_output(); });
+}
+
+std::string Hub::describe(std::size_t rank) const {
+  return "rank " + std::to_string(rank) + " (process " + std::to_string(seats_[rank].process) + ")";
+}
+
+}  // namespace iris

@@ -1,0 +1,224 @@
+#include "runtime/world/processes/member.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "runtime/world/packing.hpp"
+#include "runtime/world/processes/launcher.hpp"
+#include "runtime/world/processes/unix_socket.hpp"
+
+namespace iris {
+namespace {
+
+constexpr std::chrono::milliseconds between_attempts{5};
+
+std::string seconds(std::chrono::milliseconds time) {
+  return std::to_string(time.count() / 1000) + " s";
+}
+
+}  // namespace
+
+Member::Member(const LaunchedProcess& self, const std::string& name, const ProcessOptions& options)
+    : self_(self),
+      options_(options),
+      notices_(static_cast<std::size_t>(self.size)),
+      lost_(static_cast<std::size_t>(self.size)) {
+  channel_ = std::make_unique<Channel>(find_hub(name));
+  channel_->queue({.kind = Message::Kind::hello, .bytes = pack_hello(self.job, self.size, self.rank)});
+  last_heard_ = Clock::now();
+  service_ = std::make_unique<Service>("the sockets of rank " + std::to_string(self.rank), [this] { serve(); });
+  try {
+    await_welcome();
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.wake();
+    service_->join();
+    throw;
+  }
+}
+
+Member::~Member() {
+  {
+    const std::lock_guard lock(mutex_);
+    channel_->queue({.kind = Message::Kind::bye});
+    stopping_ = true;
+  }
+  wake_.wake();
+  service_->join();
+}
+
+/// The hub's socket. Rank 0 makes the hub; the others try until it is there.
+Descriptor Member::find_hub(const std::string& name) {
+  for (;; std::this_thread::sleep_for(between_attempts)) {
+    if (self_.rank == 0 && hub_ == nullptr) {
+      Descriptor listener = listen_at(SOCK_STREAM, name, self_.size + 64);
+      if (listener.get() >= 0) {
+        ::fcntl(listener.get(), F_SETFL, ::fcntl(listener.get(), F_GETFL) | O_NONBLOCK);
+        hub_ = std::make_unique<Hub>(std::move(listener), self_.size, self_.job, options_);
+      } else if (errno != EADDRINUSE) {
+        throw std::runtime_error(std::string("rank 0 cannot listen for the others: ") + std::strerror(errno));
+      }
+    }
+    if (self_.rank != 0 || hub_ != nullptr) {
+      Descriptor socket = connect_to(SOCK_STREAM, name);
+      if (socket.get() >= 0) {
+        if (is_own(socket.get())) return socket;
+        throw std::runtime_error("another user's process listens where rank 0 of this job should; start the job anew");
+      }
+      if (errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR) {
+        throw std::runtime_error("rank " + std::to_string(self_.rank) +
+                                 " cannot connect to rank 0: " + std::strerror(errno));
+      }
+    }
+    if (Clock::now() - began_ > options_.patience) {
+      throw std::runtime_error(
+          self_.rank == 0 ? "rank 0 cannot listen for the others: another process of this job's name has done so for " +
+                                seconds(options_.patience) + "; end that one, or start the job under another name"
+                          : "rank " + std::to_string(self_.rank) + " has waited " + seconds(options_.patience) +
+                                " for rank 0, which " + self_.by + " says is on this host, and which has not come");
+    }
+  }
+}
+
+void Member::await_welcome() {
+  std::unique_lock lock(mutex_);
+  // The hub itself says who has not come, after the same time; it may have begun later.
+  const auto settled = [this] { return welcome_ || !refusal_.empty() || first_loss() != nullptr; };
+  const bool in_time = changed_.wait_for(lock, 2 * options_.patience + options_.silence, settled);
+  if (welcome_) return;
+  const std::string who = "rank " + std::to_string(self_.rank) + " of " + std::to_string(self_.size);
+  if (!refusal_.empty()) throw std::runtime_error(who + " is refused by rank 0: " + refusal_);
+  throw std::runtime_error(who + " cannot begin: " + (in_time ? *first_loss() : "rank 0 does not answer"));
+}
+
+std::vector<std::string> Member::all_gather(const std::string& bytes, const std::string& call) {
+  std::unique_lock lock(mutex_);
+  const auto fail_if_lost = [&] {
+    if (first_loss() != nullptr) throw std::runtime_error(call + " cannot be done: " + *first_loss());
+  };
+  fail_if_lost();
+  result_.reset();
+  call_ = call;
+  channel_->queue({.kind = Message::Kind::contribute, .text = call, .bytes = bytes});
+  wake_.wake();
+  changed_.wait(lock, [this] { return result_.has_value() || first_loss() != nullptr; });
+  if (!result_.has_value()) fail_if_lost();
+  const std::string result = std::exchange(result_, std::nullopt).value();
+  return unpack(result, static_cast<std::size_t>(self_.size));
+}
+
+void Member::post(const std::string& notice) {
+  const std::lock_guard lock(mutex_);
+  channel_->queue({.kind = Message::Kind::notice, .bytes = notice});
+  wake_.wake();
+}
+
+std::string Member::notice(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return notices_.at(static_cast<std::size_t>(rank));
+}
+
+std::string Member::lost(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return lost_.at(static_cast<std::size_t>(rank));
+}
+
+void Member::serve() {
+  Patience patience(options_.silence);
+  std::optional<Clock::time_point> stopped;
+  for (;;) {
+    pollfd sockets[2] = {{wake_.number(), POLLIN, 0}, {-1, POLLIN, 0}};
+    {
+      const std::lock_guard lock(mutex_);
+      sockets[1].fd = hub_is_gone_ ? -1 : channel_->number();
+      if (channel_->has_output()) sockets[1].events |= POLLOUT;
+    }
+    ::poll(sockets, 2, static_cast<int>(Patience::tick.count()));
+    wake_.clear();
+    patience.pass();
+
+    const std::lock_guard lock(mutex_);
+    if (!hub_is_gone_) hear(patience);
+    if (!hub_is_gone_) say(patience);
+    changed_.notify_all();
+    if (!stopping_) continue;
+    if (!stopped.has_value()) stopped = patience.now();
+    if (hub_is_gone_ || !channel_->has_output() || patience.now() - *stopped > std::chrono::seconds(1)) return;
+  }
+}
+
+void Member::hear(const Patience& patience) {
+  std::vector<Message> messages;
+  const std::uint64_t before = channel_->received();
+  const bool alive = channel_->receive(messages);
+  if (channel_->received() != before) last_heard_ = patience.now();
+  for (Message& message : messages) take(message);
+  if (!alive) {
+    lose_hub("has vanished");
+  } else if (patience.is_out(last_heard_)) {
+    lose_hub("has not been heard of for " + seconds(options_.silence) + ", as if it were stopped");
+  }
+}
+
+void Member::say(const Patience& patience) {
+  if (patience.now() - last_beat_ >= Patience::beat) {
+    last_beat_ = patience.now();
+    channel_->queue({.kind = Message::Kind::beat});
+  }
+  channel_->send();  // a failure shows when it is heard
+}
+
+void Member::take(Message& message) {
+  const auto rank = static_cast<std::size_t>(message.rank);
+  switch (message.kind) {
+    case Message::Kind::welcome:
+      welcome_ = true;
+      hub_process_ = unpack(message.bytes, static_cast<std::size_t>(self_.size)).front();
+      return;
+    case Message::Kind::refused:
+      refusal_ = std::move(message.text);
+      return;
+    case Message::Kind::result:
+      result_ = std::move(message.bytes);
+      last_call_ = call_;
+      return;
+    case Message::Kind::notice:
+      if (rank < notices_.size()) notices_[rank] = std::move(message.bytes);
+      return;
+    case Message::Kind::lost:
+      if (rank >= lost_.size() || !lost_[rank].empty()) return;
+      lost_[rank] = std::move(message.text);
+      if (!first_lost_.has_value()) first_lost_ = rank;
+      return;
+    default:
+      return;
+  }
+}
+
+/// Only the hub knows what a rank is doing; of rank 0 there is what all ranks did last.
+void Member::lose_hub(const std::string& how) {
+  hub_is_gone_ = true;
+  if (!lost_.front().empty()) return;  // it has said so itself
+  std::string words = "rank 0";
+  if (!hub_process_.empty()) words += " (process " + hub_process_ + ")";
+  words += " " + how;
+  words += last_call_.empty() ? " before its first call" : " after its call of " + last_call_;
+  lost_.front() = words;
+  if (!first_lost_.has_value()) first_lost_ = 0;
+}
+
+const std::string* Member::first_loss() const {
+  return first_lost_.has_value() ? &lost_[*first_lost_] : nullptr;
+}
+
+}  // namespace iris

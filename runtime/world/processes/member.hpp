@@ -1,0 +1,72 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iris/bootstrap.hpp"
+#include "runtime/world/processes/channel.hpp"
+#include "runtime/world/processes/hub.hpp"
+#include "runtime/world/processes/launcher.hpp"
+#include "runtime/world/processes/service.hpp"
+
+namespace iris {
+
+/// One process's connection to the hub, which is in rank 0's process: a thread reads, writes and shows that this
+/// process lives, while the program's own threads do what they do.
+class Member final : public Bootstrap {
+ public:
+  /// `name` is of the hub's socket. Throws if the others do not come in time, or do not want this process.
+  Member(const LaunchedProcess& self, const std::string& name, const ProcessOptions& options);
+  ~Member() override;
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  int rank() const override { return self_.rank; }
+  int size() const override { return self_.size; }
+  int local_rank() const override { return self_.local_rank; }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override;
+  void post(const std::string& notice) override;
+  std::string notice(int rank) const override;
+  std::string lost(int rank) const override;
+
+ private:
+  Descriptor find_hub(const std::string& name);
+  void await_welcome();
+  void serve();
+  void hear(const Patience& patience);
+  void say(const Patience& patience);
+  void take(Message& message);
+  void lose_hub(const std::string& how);
+  const std::string* first_loss() const;
+
+  LaunchedProcess self_;
+  ProcessOptions options_;
+  Clock::time_point began_ = Clock::now();
+  std::unique_ptr<Hub> hub_;  // rank 0's
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<Channel> channel_;
+  Clock::time_point last_heard_ = began_;
+  Clock::time_point last_beat_ = began_;
+  bool stopping_ = false;
+  bool hub_is_gone_ = false;
+  bool welcome_ = false;
+  std::string refusal_;
+  std::string hub_process_;
+  std::string call_;
+  std::string last_call_;  // that all ranks have made
+  std::optional<std::string> result_;
+  std::vector<std::string> notices_;
+  std::vector<std::string> lost_;  // by rank; empty: not lost
+  std::optional<std::size_t> first_lost_;
+  Wake wake_;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace iris

@@ -1,0 +1,207 @@
+// How processes find one another: what launchers say, and who is let in.
+
+#include "iris/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "processes.hpp"
+#include "runtime/world/processes/launcher.hpp"
+#include "runtime/world/processes/member.hpp"
+#include "runtime/world/processes/unix_socket.hpp"
+
+namespace iris {
+namespace {
+
+/// What a call throws, in words; empty if it does not.
+template <typename Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+using Variables = std::map<std::string, std::string>;
+
+LaunchedProcess launched(const Variables& variables) {
+  const auto self = launched_process([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+  return self.value_or(LaunchedProcess{.by = "nobody", .job = ""});
+}
+
+const Variables torchrun = {{"RANK", "5"},
+                            {"WORLD_SIZE", "8"},
+                            {"LOCAL_RANK", "4"},
+                            {"LOCAL_WORLD_SIZE", "8"},
+                            {"MASTER_ADDR", "localhost"},
+                            {"MASTER_PORT", "29500"},
+                            {"TORCHELASTIC_RUN_ID", "none"},
+                            {"TORCHELASTIC_RESTART_COUNT", "0"}};
+const Variables open_mpi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                            {"OMPI_COMM_WORLD_SIZE", "3"},
+                            {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"},
+                            {"PMIX_NAMESPACE", "prterun-1"}};
+
+Variables changed(Variables variables, const std::string& name, const std::string& value) {
+  variables[name] = value;
+  return variables;
+}
+
+TEST(Launcher, TellsWhoThisProcessIs) {
+  const LaunchedProcess torch = launched(torchrun);
+  EXPECT_EQ(torch.rank, 5);
+  EXPECT_EQ(torch.size, 8);
+  EXPECT_EQ(torch.local_rank, 4);
+  EXPECT_EQ(torch.by, "torchrun");
+  const LaunchedProcess mpi = launched(open_mpi);
+  EXPECT_EQ(mpi.rank, 1);
+  EXPECT_EQ(mpi.size, 3);
+  EXPECT_EQ(mpi.by, "Open MPI");
+  EXPECT_EQ(launched({{"HOME", "/"}}).by, "nobody");
+  EXPECT_EQ(launched({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "1"}}).rank, 1);
+}
+
+TEST(Launcher, TellsJobsApart) {
+  const std::string job = launched(torchrun).job;
+  EXPECT_EQ(job, launched(changed(torchrun, "RANK", "0")).job);
+  EXPECT_NE(job, launched(changed(torchrun, "MASTER_PORT", "29501")).job);
+  EXPECT_NE(job, launched(changed(torchrun, "TORCHELASTIC_RUN_ID", "other")).job);
+  EXPECT_NE(job, launched(changed(torchrun, "TORCHELASTIC_RESTART_COUNT", "1")).job) << "those before may linger";
+  EXPECT_NE(launched(open_mpi).job, launched(changed(open_mpi, "PMIX_NAMESPACE", "prterun-2")).job);
+}
+
+/// mpirun starts a torchrun on each host: the innermost counts.
+TEST(Launcher, OfSeveralTheInnermostCounts) {
+  Variables both = torchrun;
+  both.insert(open_mpi.begin(), open_mpi.end());
+  EXPECT_EQ(launched(both).by, "torchrun");
+  both["IRISGEN_JOB"] = "a";
+  both["IRISGEN_RANK"] = "0";
+  both["IRISGEN_WORLD_SIZE"] = "2";
+  EXPECT_EQ(launched(both).by, "irisgen");
+}
+
+TEST(Launcher, SaysWhatMakesNoSense) {
+  const auto words = [](const Variables& variables) { return error_of([&] { launched(variables); }); };
+  EXPECT_EQ(words(changed(torchrun, "RANK", "five")),
+            "torchrun started this process, but RANK is 'five', which is not a count");
+  EXPECT_NE(words(changed(torchrun, "RANK", "-1")).find("RANK is '-1'"), std::string::npos);
+  EXPECT_EQ(words(changed(torchrun, "RANK", "8")), "torchrun says that this is rank 8 of 8 (RANK, WORLD_SIZE)");
+  EXPECT_EQ(words(changed(torchrun, "LOCAL_WORLD_SIZE", "4")),
+            "the ranks of one world are processes of one host, but torchrun started 8 and only 4 of them on this one "
+            "(LOCAL_WORLD_SIZE)");
+  EXPECT_EQ(words({{"RANK", "0"}, {"WORLD_SIZE", "2"}}),
+            "the program that set RANK started this process, but MASTER_PORT is not set, which tells its jobs apart");
+}
+
+LaunchedProcess member(int rank, int size, const std::string& job) {
+  return {.rank = rank, .size = size, .local_rank = rank, .by = "the test", .job = job};
+}
+
+/// Begins with all ranks as threads: which process they are of does not matter here.
+std::string meet(int rank, int size, const std::string& job, const ProcessOptions& options) {
+  return error_of([&] {
+    Member self(member(rank, size, job), job, options);
+    self.all_gather("", "a call");
+  });
+}
+
+constexpr ProcessOptions impatient{.patience = std::chrono::milliseconds(1000)};
+
+TEST(Bootstrap, SaysWhoHasNotCome) {
+  const std::string job = test::new_job();
+  std::string of_rank_1;
+  std::thread rank_1([&] { of_rank_1 = meet(1, 4, job, impatient); });
+  const std::string of_rank_0 = meet(0, 4, job, impatient);
+  rank_1.join();
+  EXPECT_EQ(of_rank_0, "rank 0 of 4 cannot begin: ranks 2, 3 have not come within 1 s");
+  EXPECT_NE(of_rank_1.find("rank 1 of 4"), std::string::npos) << of_rank_1;
+}
+
+TEST(Bootstrap, SaysThatRankZeroHasNotCome) {
+  EXPECT_EQ(meet(1, 2, test::new_job(), impatient),
+            "rank 1 has waited 1 s for rank 0, which the test says is on this host, and which has not come");
+}
+
+TEST(Bootstrap, RefusesWhoSaysOtherwise) {
+  const std::string job = test::new_job();
+  std::vector<std::string> words(4);
+  std::thread rank_0([&] { words[0] = meet(0, 2, job, {}); });
+  words[2] = meet(1, 3, job, {});
+  LaunchedProcess other = member(1, 2, "another job");
+  words[3] = error_of([&] { Member(other, job, {}); });
+  words[1] = meet(1, 2, job, {});
+  rank_0.join();
+  EXPECT_EQ(words[0] + words[1], "") << "those who belong together meet";
+  EXPECT_EQ(words[2], "rank 1 of 3 is refused by rank 0: it was started as one of 3 ranks, rank 0 as one of 2");
+  EXPECT_EQ(words[3], "rank 1 of 2 is refused by rank 0: it belongs to another job");
+}
+
+TEST(Bootstrap, RefusesASecondOfTheSameRank) {
+  const std::string job = test::new_job();
+  std::thread rank_0([&] { meet(0, 2, job, {}); });
+  Member first(member(1, 2, job), job, {});
+  const std::string again = error_of([&] { Member(member(1, 2, job), job, impatient); });
+  first.all_gather("", "a call");
+  rank_0.join();
+  // Refused, or nobody listens any more once all have come.
+  EXPECT_NE(again.find("rank 1"), std::string::npos) << again;
+}
+
+/// Strangers connect, talk nonsense, claim to send gigabytes, say nothing, or leave: the world begins all the same.
+TEST(Bootstrap, IsNotDisturbedByStrangers) {
+  const std::string job = test::new_job();
+  std::string of_rank_0;
+  std::thread rank_0([&] { of_rank_0 = meet(0, 2, job, {}); });
+  Descriptor silent(-1);
+  while (silent.get() < 0) silent = connect_to(SOCK_STREAM, job);
+  for (const std::string& nonsense :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(1 << 16, '\xff'), std::string(24, '\0'), std::string()}) {
+    const Descriptor stranger = connect_to(SOCK_STREAM, job);
+    ASSERT_GE(stranger.get(), 0);
+    ::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_EQ(meet(1, 2, job, {}), "");
+  rank_0.join();
+  EXPECT_EQ(of_rank_0, "");
+}
+
+TEST(Bootstrap, CarriesWhatIsLongAndWhatIsNotText) {
+  const std::string job = test::new_job();
+  const auto part = [](int rank) {
+    std::string bytes(rank == 1 ? 20'000'000 : 3, '\0');
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 + static_cast<unsigned>(rank));
+    return bytes;
+  };
+  std::vector<int> right(3);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&, rank] {
+      Member self(member(rank, 3, job), job, {});
+      for (int round = 0; round < 3; ++round) {
+        const std::vector<std::string> parts = self.all_gather(part(rank), "a call");
+        for (int peer = 0; peer < 3; ++peer) {
+          right.at(static_cast<std::size_t>(rank)) += parts.at(static_cast<std::size_t>(peer)) == part(peer) ? 1 : 0;
+        }
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  EXPECT_EQ(right, (std::vector<int>{9, 9, 9}));
+}
+
+}  // namespace
+}  // namespace iris

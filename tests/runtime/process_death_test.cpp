@@ -1,0 +1,237 @@
+// What the ranks of a world of processes are told when one of them goes: its number and what it was doing, and soon.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "iris/operation.hpp"
+#include "iris/world.hpp"
+#include "processes.hpp"
+
+namespace iris {
+namespace {
+
+using test::host_operation;
+using test::ProcessOutcome;
+using test::run_ranks;
+
+World join() {
+  return World::join({.heap_bytes = 1 << 20});
+}
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+/// What the others say who were told; not the rank that went.
+void expect_others_say(const std::vector<ProcessOutcome>& outcomes, std::size_t gone,
+                       const std::vector<std::string>& parts) {
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (rank == gone) continue;
+    EXPECT_EQ(outcomes[rank].code, 1);
+    for (const std::string& part : parts) expect_part(outcomes[rank].said, part);
+  }
+}
+
+/// Which rank goes: the one that holds the sockets, and one that does not.
+class ProcessDeath : public testing::TestWithParam<int> {
+ protected:
+  std::size_t gone() const { return static_cast<std::size_t>(GetParam()); }
+  std::string name() const { return "rank " + std::to_string(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Ranks, ProcessDeath, testing::Values(0, 1, 2));
+
+TEST_P(ProcessDeath, KilledWhileOthersWaitInACall) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([&](Context& context) {
+      context.allocate(64);
+      if (number == GetParam()) ::kill(::getpid(), SIGKILL);
+      context.barrier();
+    });
+    return std::string();
+  });
+  EXPECT_EQ(outcomes[gone()].code, 128 + SIGKILL);
+  expect_others_say(
+      outcomes, gone(),
+      {"barrier() cannot be done: " + name() + " (process ", "has vanished", "after its call of allocate(64 bytes)"});
+}
+
+TEST_P(ProcessDeath, KilledBetweenRuns) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([](Context& context) { context.barrier(); });
+    if (number == GetParam()) ::kill(::getpid(), SIGKILL);
+    world.run([](Context& context) { context.barrier(); });
+    return std::string();
+  });
+  expect_others_say(outcomes, gone(), {name() + " (process ", "has vanished"});
+}
+
+TEST_P(ProcessDeath, ExitsWithoutAWord) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([&](Context& context) {
+      if (number == GetParam()) ::_exit(7);
+      context.allocate(64);
+    });
+    return std::string();
+  });
+  EXPECT_EQ(outcomes[gone()].code, 7);
+  expect_others_say(outcomes, gone(), {"allocate(64 bytes) cannot be done: " + name() + " (process ", "has vanished"});
+}
+
+TEST_P(ProcessDeath, EndsAsItShouldWhileOthersGoOn) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([](Context& context) { context.barrier(); });
+    if (number != GetParam()) world.run([](Context& context) { context.barrier(); });
+    return std::string("ended");
+  });
+  EXPECT_EQ(outcomes[gone()].said, "ended");
+  expect_others_say(outcomes, gone(), {name() + " (process ", "has ended"});
+}
+
+TEST_P(ProcessDeath, Throws) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    std::string here;
+    try {
+      world.run([&](Context& context) {
+        if (number == GetParam()) throw std::runtime_error("the disk is on fire");
+        try {
+          context.barrier();
+        } catch (const std::exception& error) {
+          here = error.what();
+          throw;
+        }
+      });
+    } catch (const std::exception& error) {
+      return here + "|" + error.what();
+    }
+    return std::string();
+  });
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const std::string here =
+        rank == gone() ? "" : "barrier() cannot be done: " + name() + " has failed: the disk is on fire";
+    EXPECT_EQ(outcomes[rank].said, here + "|" + name() + ": the disk is on fire");
+  }
+}
+
+/// Stopped, as by Ctrl-Z or a debugger: nothing of it answers. The contract is 5 s; a busy machine may add to that.
+TEST_P(ProcessDeath, Stopped) {
+  const auto body = [&](int number) {
+    World world = join();
+    std::chrono::steady_clock::time_point met;
+    std::string words = "nothing";
+    try {
+      world.run([&](Context& context) {
+        context.barrier();
+        met = std::chrono::steady_clock::now();
+        if (number == GetParam()) ::kill(::getpid(), SIGSTOP);
+        context.barrier();
+      });
+    } catch (const std::exception& error) {
+      words = error.what();
+    }
+    const auto waited = std::chrono::steady_clock::now() - met;
+    return words + (waited < std::chrono::seconds(10) ? " |in time" : " |late");
+  };
+  const auto outcomes = run_ranks(3, body, gone());
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    if (rank == gone()) continue;
+    expect_part(outcomes[rank].said, name() + " (process ");
+    expect_part(outcomes[rank].said,
+                "has not been heard of for 4 s, as if it were stopped after its call of barrier()");
+    expect_part(outcomes[rank].said, "|in time");
+  }
+}
+
+/// The others' kernels wait for one that will never launch its own.
+TEST_P(ProcessDeath, KilledWhileOthersKernelsWait) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([&](Context& context) {
+      constexpr int n = 64;
+      Operation sum(context, host_operation("sum_of_three", 3), {{"n", n}});
+      void* buffers[] = {context.allocate(n * 4), context.allocate(n * 4)};
+      if (number == GetParam()) ::kill(::getpid(), SIGKILL);
+      sum.launch(buffers, {{"n", n}});
+      context.synchronize();
+    });
+    return std::string();
+  });
+  expect_others_say(outcomes, gone(),
+                    {name() + " (process ", "has vanished", "no thread of this process's kernels can go on",
+                     "sum_of_three", "waits for " + name() + " to enter the collective"});
+}
+
+/// A rank that has failed, and whose process lives on, is known to the others' kernels, too.
+TEST_P(ProcessDeath, ThrowsWhileOthersKernelsWait) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    world.run([&](Context& context) {
+      constexpr int n = 64;
+      Operation sum(context, host_operation("sum_of_three", 3), {{"n", n}});
+      void* buffers[] = {context.allocate(n * 4), context.allocate(n * 4)};
+      if (number == GetParam()) throw std::runtime_error("the disk is on fire");
+      sum.launch(buffers, {{"n", n}});
+      context.synchronize();
+    });
+    return std::string();
+  });
+  for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "threw: " + name() + ": the disk is on fire");
+}
+
+/// Nobody else can mend a block sync that some threads never reach: that is told at once, and exactly.
+TEST(ProcessDeadlock, WithinOneProcessIsReportedExactly) {
+  const auto outcomes = run_ranks(2, [&](int) {
+    World world = join();
+    world.run([&](Context& context) {
+      Operation lonely(context, host_operation("divergent_sync", 2), {{"n", 64}});
+      void* buffers[] = {context.allocate(256), context.allocate(256)};
+      lonely.launch(buffers, {{"n", 64}});
+      context.synchronize();
+    });
+    return std::string();
+  });
+  for (const ProcessOutcome& outcome : outcomes) {
+    expect_part(outcome.said, "deadlock: no thread of any kernel can go on");
+    expect_part(outcome.said, "stands at a block sync");
+  }
+}
+
+/// Whom a kernel waits for is alive and busy: the wait is bounded by the kernel's own timeout.
+TEST(ProcessDeadlock, AmongProcessesIsBoundedByTheKernelsTimeout) {
+  const auto outcomes = run_ranks(3, [&](int number) {
+    World world = join();
+    std::string words;
+    world.run([&](Context& context) {
+      BuiltOperation built = host_operation("missing_signal", 3);
+      built.manifest.timeout_ms = 300;
+      Operation waits(context, built, {{"n", 64}});
+      void* buffers[] = {context.allocate(256), context.allocate(256)};
+      waits.launch(buffers, {{"n", 64}});
+      try {
+        context.synchronize();
+      } catch (const std::exception& error) {
+        words = error.what();
+      }
+      context.barrier();
+    });
+    return std::to_string(number) + ": " + words;
+  });
+  expect_part(outcomes[0].said, "no thread of this process's kernels has gone on for 300 ms");
+  expect_part(outcomes[0].said,
+              "missing_signal, rank 0, blocks 0-1: waits for rank 1 to deliver its contribution; "
+              "expected step 0 of launch 1, saw no launch");
+  expect_part(outcomes[2].said, "missing_signal, rank 2, blocks 0-1: waits for rank 1");
+}
+
+}  // namespace
+}  // namespace iris

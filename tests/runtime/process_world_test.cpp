@@ -1,0 +1,327 @@
+// Worlds whose ranks are processes, on the CPU.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "iris/operation.hpp"
+#include "iris/world.hpp"
+#include "processes.hpp"
+
+namespace iris {
+namespace {
+
+using test::error_of;
+using test::host_operation;
+using test::ProcessOutcome;
+using test::run_ranks;
+
+World join(std::size_t heap_bytes = 1 << 20) {
+  return World::join({.heap_bytes = heap_bytes});
+}
+
+void expect_all_say(const std::vector<ProcessOutcome>& outcomes, const std::string& words) {
+  for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, words);
+}
+
+TEST(ProcessWorld, RunsThisProcessesRankOnTheCallingThread) {
+  const auto outcomes = run_ranks(3, [](int number) {
+    World world = join();
+    std::string said;
+    world.run([&](Context& context) {
+      said = std::to_string(context.rank()) + " of " + std::to_string(context.num_ranks());
+      context.barrier();
+    });
+    return said + (world.size() == 3 && world.target() == "host" ? "" : "; wrong") + (number < 3 ? "" : "?");
+  });
+  ASSERT_EQ(outcomes.size(), 3);
+  EXPECT_EQ(outcomes[0].said, "0 of 3");
+  EXPECT_EQ(outcomes[1].said, "1 of 3");
+  EXPECT_EQ(outcomes[2].said, "2 of 3");
+}
+
+TEST(ProcessWorld, LetsRanksReachOneAnothersMemory) {
+  expect_all_say(run_ranks(4,
+                           [](int) {
+                             World world = join();
+                             int wrong = 0;
+                             world.run([&](Context& context) {
+                               auto* mine = static_cast<int*>(context.allocate(16 * sizeof(int)));
+                               for (int i = 0; i < 16; ++i) mine[i] = 100 * context.rank() + i * i;
+                               context.barrier();
+                               for (int rank = 0; rank < 4; ++rank) {
+                                 const int* theirs = static_cast<int*>(context.on_rank(mine, rank));
+                                 for (int i = 0; i < 16; ++i) wrong += theirs[i] != 100 * rank + i * i ? 1 : 0;
+                               }
+                               context.barrier();
+                             });
+                             return std::to_string(wrong) + " wrong";
+                           }),
+                 "0 wrong");
+}
+
+/// The sum over three ranks, many launches in a row.
+TEST(ProcessWorld, RunsKernelsThatWaitForOneAnother) {
+  expect_all_say(run_ranks(3,
+                           [](int) {
+                             World world = join();
+                             int wrong = 0;
+                             world.run([&](Context& context) {
+                               constexpr int n = 1000;
+                               Operation sum(context, host_operation("sum_of_three", 3), {{"n", n}});
+                               auto* input = static_cast<std::int32_t*>(context.allocate(n * 4));
+                               auto* output = static_cast<std::int32_t*>(context.allocate(n * 4));
+                               for (int launch = 0; launch < 20; ++launch) {
+                                 for (int i = 0; i < n; ++i) input[i] = (context.rank() + 1) * (i * i + launch);
+                                 context.barrier();
+                                 void* buffers[] = {input, output};
+                                 sum.launch(buffers, {{"n", n}});
+                                 context.barrier();
+                                 for (int i = 0; i < n; ++i) wrong += output[i] != 6 * (i * i + launch) ? 1 : 0;
+                               }
+                             });
+                             return std::to_string(wrong) + " wrong";
+                           }),
+                 "0 wrong");
+}
+
+TEST(ProcessWorld, TellsEveryRankWhoAskedForWhat) {
+  expect_all_say(run_ranks(3,
+                           [](int number) {
+                             World world = join();
+                             return error_of([&] {
+                               world.run([&](Context& context) { context.allocate(number == 2 ? 512 : 256); });
+                             });
+                           }),
+                 "rank 0: ranks disagree in a collective call, which all must make alike and in the same order; ranks "
+                 "0, 1: allocate(256 bytes); rank 2: allocate(512 bytes)");
+}
+
+TEST(ProcessWorld, TellsEveryRankWhoseWorldIsAnother) {
+  for (const ProcessOutcome& outcome : run_ranks(2, [](int number) {
+         join(number == 0 ? 4096 : 8192);
+         return std::string();
+       })) {
+    EXPECT_NE(
+        outcome.said.find("rank 0: World::join(host, heap of 4096 bytes); rank 1: World::join(host, heap of 8192"),
+        std::string::npos)
+        << outcome.said;
+  }
+}
+
+TEST(ProcessWorld, TellsEveryRankThatLaunchesDiffer) {
+  const auto outcomes = run_ranks(3, [](int number) {
+    World world = join();
+    std::string refused = "accepted";
+    error_of([&] {
+      world.run([&](Context& context) {
+        Operation sum(context, host_operation("sum_of_three", 3), {{"n", 64}});
+        void* buffers[] = {context.allocate(256), context.allocate(256)};
+        // One after another, so that it is certain which is told.
+        for (int turn = 0; turn < 3; ++turn) {
+          if (turn == number) {
+            const std::string error = error_of([&] { sum.launch(buffers, {{"n", number == 1 ? 32 : 64}}); });
+            if (!error.empty()) refused = error;
+          }
+          context.allocate(16);
+        }
+        if (number == 1) throw std::runtime_error("launched otherwise");
+      });
+    });
+    return refused;
+  });
+  EXPECT_EQ(outcomes[0].said, "accepted");
+  EXPECT_EQ(outcomes[2].said, "accepted");
+  EXPECT_NE(outcomes[1].said.find("launch 1 on rank 1 (m = 1, n = 32"), std::string::npos) << outcomes[1].said;
+}
+
+TEST(ProcessWorld, RunsAgainAfterAFailure) {
+  expect_all_say(run_ranks(3,
+                           [](int number) {
+                             World world = join();
+                             std::string said;
+                             for (int round = 0; round < 5; ++round) {
+                               said += error_of([&] {
+                                         world.run([&](Context& context) {
+                                           if (number == round % 3) throw std::logic_error("no");
+                                           context.barrier();
+                                         });
+                                       }) +
+                                       ";";
+                               world.run([](Context& context) { context.barrier(); });
+                             }
+                             return said;
+                           }),
+                 "rank 0: no;rank 1: no;rank 2: no;rank 0: no;rank 1: no;");
+}
+
+/// Bodies whose kernels nobody waits for before the body's end, and copies that signal.
+TEST(ProcessWorld, RunsLaunchesWhileTheRankDoesSomethingElse) {
+  expect_all_say(run_ranks(3,
+                           [](int number) {
+                             World world = join();
+                             int wrong = 0;
+                             world.run([&](Context& context) {
+                               constexpr int n = 64;
+                               Operation sum(context, host_operation("sum_of_three", 3), {{"n", n}});
+                               auto* input = static_cast<std::int32_t*>(context.allocate(n * 4));
+                               auto* output = static_cast<std::int32_t*>(context.allocate(n * 4));
+                               for (int i = 0; i < n; ++i) input[i] = i * (number + 1);
+                               context.barrier();
+                               void* buffers[] = {input, output};
+                               sum.launch(buffers, {{"n", n}});
+                               // Rank 0 goes on to a collective call, and its kernel must run meanwhile.
+                               if (number != 0) context.synchronize();
+                               context.allocate(16);
+                               context.synchronize();
+                               for (int i = 0; i < n; ++i) wrong += output[i] != 6 * i ? 1 : 0;
+                             });
+                             return std::to_string(wrong) + " wrong";
+                           }),
+                 "0 wrong");
+}
+
+/// Every thread of every launch adds one to a counter of rank 0's.
+TEST(ProcessWorld, AtomicsAreAtomicBetweenProcesses) {
+  constexpr int launches = 2000;
+  const auto outcomes = run_ranks(2, [](int number) {
+    World world = join();
+    int least = 0;
+    world.run([&](Context& context) {
+      Operation draw(context, host_operation("note_order", 2), {{"n", 128}});
+      auto* output = static_cast<std::int32_t*>(context.allocate(512));
+      void* buffers[] = {context.allocate(512), output};
+      context.barrier();
+      for (int launch = 0; launch < launches; ++launch) draw.launch(buffers, {{"n", 128}});
+      context.barrier();
+      if (number == 0) draw.launch(buffers, {{"n", 128}});
+      context.synchronize();
+      least = *std::min_element(output, output + 128);
+      context.barrier();
+    });
+    return std::to_string(least);
+  });
+  EXPECT_EQ(outcomes[0].said, std::to_string(2 * launches * 128));
+}
+
+/// Locks, whose holders are other processes.
+TEST(ProcessWorld, LocksHoldBetweenProcesses) {
+  expect_all_say(run_ranks(3,
+                           [](int) {
+                             World world = join();
+                             std::string counts;
+                             world.run([&](Context& context) {
+                               Operation count(context, host_operation("count_under_lock", 3), {{"n", 64}});
+                               auto* output = static_cast<std::int32_t*>(context.allocate(256));
+                               void* buffers[] = {context.allocate(256), output};
+                               for (int launch = 0; launch < 10; ++launch) {
+                                 count.launch(buffers, {{"n", 64}});
+                                 context.barrier();
+                                 counts += std::to_string(output[0]) + "," + std::to_string(output[1]) + " ";
+                                 context.barrier();
+                               }
+                             });
+                             return counts;
+                           }),
+                 "12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 ");
+}
+
+/// The least that a program's own Bootstrap has to do.
+class LeastBootstrap final : public Bootstrap {
+ public:
+  int rank() const override { return others_->rank(); }
+  int size() const override { return others_->size(); }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
+    return others_->all_gather(bytes, call);
+  }
+
+ private:
+  std::shared_ptr<Bootstrap> others_ = connect_processes();
+};
+
+TEST(ProcessWorld, TakesABootstrapOfTheProgramsOwn) {
+  const auto outcomes = run_ranks(3, [](int number) {
+    World world = World::join({.heap_bytes = 1 << 16}, std::make_shared<LeastBootstrap>());
+    world.run([](Context& context) { context.barrier(); });
+    return error_of([&] {
+      world.run([&](Context& context) {
+        if (number == 1) throw std::runtime_error("the disk is on fire");
+        context.barrier();
+      });
+    });
+  });
+  expect_all_say(outcomes, "rank 1: the disk is on fire");
+}
+
+std::size_t count_of(const char* folder) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+TEST(ProcessWorld, LeavesNoDescriptorThreadOrMappingBehind) {
+  const auto outcomes = run_ranks(2, [](int) {
+    std::size_t files = 0;
+    std::size_t threads = 0;
+    std::size_t maps = 0;
+    for (int round = 0; round < 100; ++round) {
+      {
+        World world = join(1 << 16);
+        world.run([](Context& context) {
+          Operation loaded(context, host_operation("sum_of_three", 2), {{"n", 16}});
+          context.barrier();
+        });
+      }
+      if (round == 9) {  // what is made once is there
+        files = count_of("/proc/self/fd");
+        threads = count_of("/proc/self/task");
+        maps = mappings();
+      }
+    }
+    const std::size_t more = mappings() - maps;
+    return std::string(count_of("/proc/self/fd") == files ? "" : "descriptors ") +
+           (count_of("/proc/self/task") == threads ? "" : "threads ") + (more < 10 ? "" : "mappings");
+  });
+  expect_all_say(outcomes, "");
+}
+
+TEST(ProcessWorld, ManyWorldsAtOnceDoNotMeet) {
+  constexpr int worlds = 20;
+  test::Processes processes;
+  std::vector<std::string> jobs;
+  for (int world = 0; world < worlds; ++world) jobs.push_back(test::new_job());
+  for (int number = 0; number < 2 * worlds; ++number) {
+    processes.start(number, [&](int started) {
+      test::become_rank(started % 2, 2, jobs.at(static_cast<std::size_t>(started / 2)));
+      World world = join(1 << 16);
+      int seen = -1;
+      world.run([&](Context& context) {
+        auto* mine = static_cast<int*>(context.allocate(4));
+        *mine = started;
+        context.barrier();
+        seen = *static_cast<int*>(context.on_rank(mine, 1 - context.rank()));
+        context.barrier();
+      });
+      return std::to_string(seen);
+    });
+  }
+  const auto outcomes = processes.wait();
+  for (int number = 0; number < 2 * worlds; ++number) {
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(number)].said, std::to_string(number ^ 1));
+  }
+}
+
+}  // namespace
+}  // namespace iris

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "generator/manifest/descriptor.hpp"
+#include "iris/world.hpp"
+
+namespace iris::test {
+
+/// What became of a process.
+struct ProcessOutcome {
+  int code = -1;     ///< exit code; 128 + signal if one ended it
+  std::string said;  ///< what its body returned, or "threw: " and the words
+};
+
+/// Processes made by fork(), which end with the test, whatever becomes of it. Each says one thing at its end.
+class Processes {
+ public:
+  using Body = std::function<std::string(int number)>;
+
+  Processes() = default;
+  ~Processes() {
+    for (const Child& child : children_) {
+      if (child.process > 0) ::kill(child.process, SIGKILL);
+      if (child.process > 0) ::waitpid(child.process, nullptr, 0);
+    }
+  }
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  void start(int number, const Body& body) {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const pid_t process = ::fork();
+    if (process == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::close(ends[0]);
+      live(number, body, ends[1]);
+    }
+    ::close(ends[1]);
+    children_.push_back({process, Descriptor(ends[0])});
+  }
+
+  pid_t process(std::size_t number) const { return children_.at(number).process; }
+
+  /// Waits for all, each at most a minute; for one that is stopped when the others have ended, which it does not
+  /// survive.
+  std::vector<ProcessOutcome> wait(std::optional<std::size_t> stopped = {}) {
+    std::vector<ProcessOutcome> outcomes(children_.size());
+    for (std::size_t number = 0; number < children_.size(); ++number) {
+      if (number != stopped) outcomes[number] = reap(children_[number]);
+    }
+    if (stopped.has_value()) {
+      ::kill(children_.at(*stopped).process, SIGKILL);
+      outcomes[*stopped] = reap(children_.at(*stopped));
+    }
+    children_.clear();
+    return outcomes;
+  }
+
+ private:
+  struct Child {
+    pid_t process;
+    Descriptor words;
+  };
+
+  static ProcessOutcome reap(Child& child) {
+    pollfd pipe{child.words.get(), POLLIN, 0};
+    if (::poll(&pipe, 1, 60'000) == 0) ::kill(child.process, SIGKILL);
+    ProcessOutcome outcome;
+    outcome.said = read_all(child.words.get()).value_or("");
+    int status = 0;
+    ::waitpid(std::exchange(child.process, 0), &status, 0);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return outcome;
+  }
+
+  [[noreturn]] static void live(int number, const Body& body, int words) {
+    std::string said;
+    int code = 0;
+    try {
+      said = body(number);
+    } catch (const std::exception& error) {
+      said = std::string("threw: ") + error.what();
+      code = 1;
+    }
+    write_all(words, said);
+    ::_exit(code);
+  }
+
+  std::vector<Child> children_;
+};
+
+/// This process is that rank, as if `irisgen run --processes` had started it.
+inline void become_rank(int rank, int size, const std::string& job) {
+  ::setenv("IRISGEN_JOB", job.c_str(), 1);
+  ::setenv("IRISGEN_RANK", std::to_string(rank).c_str(), 1);
+  ::setenv("IRISGEN_WORLD_SIZE", std::to_string(size).c_str(), 1);
+}
+
+/// The name of a job that no other has.
+inline std::string new_job() {
+  static int jobs = 0;
+  return "test " + std::to_string(::getpid()) + "." + std::to_string(++jobs);
+}
+
+/// So many ranks, each a process, from begin to end.
+inline std::vector<ProcessOutcome> run_ranks(int size, const Processes::Body& body,
+                                             std::optional<std::size_t> stopped = {}) {
+  Processes processes;
+  const std::string job = new_job();
+  for (int rank = 0; rank < size; ++rank) {
+    processes.start(rank, [&](int number) {
+      become_rank(number, size, job);
+      return body(number);
+    });
+  }
+  return processes.wait(stopped);
+}
+
+}  // namespace iris::test
