@@ -77,6 +77,10 @@ void check_library(const std::string& against, const Target& target, const Spec&
   if (against.empty()) return;
   const std::string own = target.platform == Platform::amd ? "rccl" : "nccl";
   check_collectives(spec, "--against: " + own + " has");
+  for (const KernelSpec& kernel : spec.kernels) {
+    if (!kernel.functions.none())
+      throw UsageError("--against: " + own + " calls no function of your own, as " + kernel.name + " does");
+  }
   if (against == own) return;
   throw UsageError("--against: kernels for " + std::string(target.name) + " can be measured against " + own + ", not " +
                    against);

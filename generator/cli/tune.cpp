@@ -293,7 +293,7 @@ ExitCode tune(const TuneCommand& command) {
       progress.clear();
       for (const iris::TunedProblem& problem : report.problems) right = right && problem.best >= 0;
       all.push_back(to_json(report, world));
-      if (!command.json) print(report, world, is_left_to_plan(kernel));
+      if (!command.json) print(report, world, is_for_tables(kernel));
     }
   }
   if (command.json) {

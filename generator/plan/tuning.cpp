@@ -225,6 +225,10 @@ bool is_left_to_plan(const KernelSpec& kernel) {
   return kernel.variant == "auto" && leaves_config_to_plan(kernel);
 }
 
+bool is_for_tables(const KernelSpec& kernel) {
+  return is_left_to_plan(kernel) && kernel.functions.none();
+}
+
 const TuningEntry* TuningTable::find(const Problem& problem, const Target& target, std::string_view device) const {
   const Problem kind = kind_of(problem);
   const TuningEntry* nearest = nullptr;

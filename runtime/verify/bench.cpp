@@ -111,7 +111,7 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
         "the host target is for correctness and its times mean nothing; name a GPU target of this machine");
   if (options.batches < 1 || options.launches < 1)
     throw std::invalid_argument("a measurement needs at least one batch of one launch");
-  if (options.against_library && irisgen::pattern_of(kernel.problem).bus == nullptr)
+  if (options.against_library && (irisgen::pattern_of(kernel.problem).bus == nullptr || !kernel.functions.none()))
     throw std::invalid_argument(kernel.name + " is no collective that the vendor's library has");
 
   std::optional<const CollectiveLibrary> library;

@@ -232,7 +232,7 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     GpuBench bench(kernels[i], world, target, options);
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
-    if (tuned.best >= 0 && options.found && irisgen::is_left_to_plan(kernel))
+    if (tuned.best >= 0 && options.found && irisgen::is_for_tables(kernel))
       options.found(entry_of(tuned, target, report));
     report.problems.push_back(std::move(tuned));
   }

@@ -39,7 +39,10 @@ struct MachineRates {
 /// Whether a kernel leaves its variant and config (but the bound of waits) to the Plan. Tables are about such kernels
 /// alone: what is best under a condition says nothing about what is best without it, nor the other way round.
 bool is_left_to_plan(const KernelSpec& kernel);
-/// The same of its config alone.
+/// Whether its times belong into a table: one that is left to the Plan and calls no function of the user's own, whose
+/// time others do not take. Such a kernel is planned by the table all the same.
+bool is_for_tables(const KernelSpec& kernel);
+/// Whether its config alone is left to the Plan.
 bool leaves_config_to_plan(const KernelSpec& kernel);
 
 /// What `auto` asks before its own model.
