@@ -14,6 +14,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -131,9 +132,21 @@ std::optional<OwnRank> rank_of_this_process() {
   return OwnRank{self->rank, self->size};
 }
 
+namespace {
+
+/// Of a run: process numbers are alike in containers that share a network, and with it the names of sockets.
+std::string random_name() {
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += std::to_string(random()) + ".";
+  return name;
+}
+
+}  // namespace
+
 ExitCode start_ranks(int size) {
   const std::vector<std::string> words = command_line();
-  ::setenv("IRISGEN_JOB", ("process " + std::to_string(::getpid())).c_str(), 1);
+  ::setenv("IRISGEN_JOB", random_name().c_str(), 1);
   std::vector<std::unique_ptr<Rank>> ranks;
   ranks.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) ranks.push_back(std::make_unique<Rank>(rank, size, words));

@@ -29,8 +29,13 @@ bool uses(const FunctionPlan& function, std::initializer_list<Per> any) {
   return std::ranges::find_first_of(function.per, any) != function.per.end();
 }
 
+/// The function for values of a type.
+std::string callee(const FunctionPlan& function, const std::string& type) {
+  return space_of(function) + "::" + function.source.entry + (function.source.takes_config ? "<" + type + ">" : "");
+}
+
 std::string call(const FunctionPlan& function, const std::string& values, const std::string& type) {
-  std::string text = space_of(function) + "::" + function.source.entry + "(" + values;
+  std::string text = callee(function, type) + "(" + values;
   for (std::size_t i = 0; i < function.arguments.size(); ++i) {
     text +=
         ", convert<" + type + ">(" + function.arguments[i].name + "[" + std::string(index_of(function.per[i])) + "])";
@@ -73,7 +78,8 @@ std::string summary_of(const FunctionPlan& function) {
   return "";
 }
 
-/// In the vocabulary f32 is a name, in the user's text it may be a keyword.
+/// Makes a function of f32 one of f64; a template is one already. In the vocabulary f32 is a name, in the user's text
+/// it may be a keyword.
 constexpr std::string_view in_float64 = " using f32 = f64;\n#define float double";
 
 /// Sets results[i] for one role.
@@ -93,8 +99,8 @@ std::string loop_over(const FunctionPlan& function, const Dtype accumulate) {
                                 "]";
     values += ", " + (wraps ? "static_cast<i32>(" + element + ")" : element);
   }
-  return "    if (role == " + std::to_string(static_cast<int>(function.role)) + ") results[i] = " + space_of(function) +
-         "::" + function.source.entry + "(" + values + ");\n";
+  return "    if (role == " + std::to_string(static_cast<int>(function.role)) +
+         ") results[i] = " + callee(function, wraps ? "i32" : "f64") + "(" + values + ");\n";
 }
 
 }  // namespace
@@ -148,7 +154,6 @@ std::string epilogue_value(const KernelPlan& kernel) {
 
 ReferenceSource emit_functions(const Plan& plan) {
   const std::string name = plan.name + "_functions";
-  const bool in_f32 = plan.problem.accumulate == Dtype::f32;
   std::string includes = "#include <iris/device/numeric.hpp>\n";
   for (const FunctionPlan& function : plan.function_plans) includes = with_includes(includes, function.source);
   std::string texts;
@@ -158,9 +163,10 @@ ReferenceSource emit_functions(const Plan& plan) {
   std::string loops;
   for (const FunctionPlan& function : plan.function_plans) {
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-    text +=
-        users_text(function.source, space_of(function), in_f32 ? std::string(in_float64) : "", name + ".cpp", lines);
-    if (in_f32) text += "#undef float\n";
+    const bool is_of_f32 = plan.problem.accumulate == Dtype::f32 && !function.source.takes_config;
+    const std::string prelude = is_of_f32 ? std::string(in_float64) : "";
+    text += users_text(function.source, space_of(function), prelude, name + ".cpp", lines);
+    if (is_of_f32) text += "#undef float\n";
     loops += loop_over(function, plan.problem.accumulate);
   }
   text += "\nextern \"C\" void " + name + "(i64 role, i64 count, [[maybe_unused]] i64 columns, const f64* a, " +

@@ -84,11 +84,10 @@ class FunctionReader {
   }
 
   void add_buffer(const UserFunction& said, const SourceParameter& parameter, FunctionPlan& plan) {
-    static const std::set<std::string_view> taken = {"context", "maps", "input", "output", "a",     "b",  "a_scale",
-                                                     "b_scale", "m",    "n",     "k",      "value", "at", "index"};
-    if (taken.contains(parameter.name)) {
-      error(said.where_function, "the parameter '" + parameter.name + "' (" + parameter.place +
-                                     ") would be a buffer of a name that the launcher has already; rename it");
+    if (is_taken(parameter.name)) {
+      error(said.where_function,
+            "the parameter '" + parameter.name + "' (" + parameter.place +
+                ") would be a buffer of a name that means something else in the kernel or its launcher; rename it");
       return;
     }
     const auto found = std::ranges::find(said.arguments, parameter.name, &UserFunction::Argument::name);
@@ -108,6 +107,17 @@ class FunctionReader {
                               .alignment = static_cast<int>(iris::bytes_of(dtype)),
                               .replicated = results_are_replicated()});
     plan.per.push_back(per);
+  }
+
+  bool is_taken(const std::string& name) const {
+    static const std::set<std::string_view> taken = {
+        "Config",  "Context",      "Coordinates",    "a_map", "at",   "b_map",  "buffers", "context",
+        "convert", "gathered_map", "index",          "input", "iris", "kernel", "maps",    "std",
+        "stream",  "value",        "irisgen_kernels"};
+    const std::vector<Argument> arguments = pattern_of(problem_).arguments(problem_);
+    const bool is_type = iris::dtype_from(name) || name == "i64" || name == "u32" || name == "u64";
+    return taken.contains(name) || is_type || problem_.has_extent(name) ||
+           std::ranges::find(arguments, name, &Argument::name) != arguments.end();
   }
 
   /// Whether all ranks get the same results, each of which is made on whichever rank.
@@ -158,6 +168,26 @@ std::size_t finishing_kernel(const Draft& draft) {
   return last;
 }
 
+/// Whether a kernel writes the operation's output where it belongs, rather than a part that is moved there.
+bool writes_output(const Draft& draft, std::size_t kernel) {
+  return std::ranges::any_of(draft.steps, [&](const iris::Step& step) {
+    const auto* launch = std::get_if<iris::LaunchStep>(&step.action);
+    return launch && launch->kernel == static_cast<int>(kernel) &&
+           std::ranges::find(launch->buffers, "output") != launch->buffers.end();
+  });
+}
+
+/// Buffers of a draft go by their names.
+void refuse_name_of_intermediate(const Request& request, const FunctionPlan& function, const Draft& draft) {
+  for (const Argument& argument : function.arguments) {
+    if (std::ranges::find(draft.intermediates, argument.name, &iris::Intermediate::name) == draft.intermediates.end())
+      continue;
+    refuse(request, "",
+           std::string(request.variant) + " has a buffer '" + argument.name + "' of its own; rename the " +
+               "parameter of " + function.source.entry);
+  }
+}
+
 void attach(KernelPlan& kernel, const FunctionPlan& function) {
   kernel.functions.push_back(function);
   if (function.role == FunctionRole::operation) return;  // which the template's Config has anyway
@@ -201,13 +231,13 @@ void attach_functions(const Request& request, std::span<const FunctionPlan> func
     const std::size_t kernel = finishing_kernel(draft);
     const std::string words = std::string(request.variant) + " cannot call a function of your own";
     if (kernel == draft.kernels.size()) refuse(request, "", words + ": it adds in the output; take spinlock");
-    const bool moves_results = draft.kernels.back().part.starts_with("all_gather");
-    if (moves_results && !function.arguments.empty()) {
+    if (!writes_output(draft, kernel) && !function.arguments.empty()) {
       refuse(request, "",
              words +
                  " that has buffers: it makes the results in parts, and moves them then; take another "
                  "variant");
     }
+    refuse_name_of_intermediate(request, function, draft);
     attach(draft.kernels[kernel], function);
     pass_buffers(function, kernel, draft);
   }

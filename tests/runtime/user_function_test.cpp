@@ -224,6 +224,43 @@ TEST_F(UserFunctions, of_replicated_results_have_replicated_buffers) {
   EXPECT_FALSE(plan(description("reduce_scatter", "{n: 2}", lines, "f32", 2)).arguments.at(2).replicated);
 }
 
+// Its all_reduce is itself made of two, of which the first sums a part of the columns.
+TEST_F(UserFunctions, with_buffers_are_refused_where_results_are_moved) {
+  const std::string shape = "{m: dynamic, n: 4096, k: 16}";
+  const std::string bulk = "    variant: bulk_synchronous\n";
+  const std::string with_bias = bulk + "    epilogue: {source: w.hip, function: f}\n";
+  write("w.hip", "template <typename T> T f(T x, T bias) { return x + bias; }\n");
+  const std::string text = description("matmul_all_reduce", shape, with_bias, "f16", 8);
+  EXPECT_NE(problems_of(text).find("it makes the results in parts"), std::string::npos) << problems_of(text);
+  const std::string without = bulk + "    epilogue: {source: f.hip, function: softsign}\n";
+  EXPECT_EQ(problems_of(description("matmul_all_reduce", shape, without, "f16", 8)), "no error");
+}
+
+TEST_F(UserFunctions, have_no_buffer_of_a_name_that_the_operation_has) {
+  for (const char* name : {"product", "kernel", "convert", "Coordinates", "stream", "i64", "a_map", "n"}) {
+    write("w.hip", std::string("template <typename T> T f(T x, T ") + name + ") { return x + " + name + "; }\n");
+    const std::string text =
+        description("matmul_all_reduce", "{m: 8, n: 8, k: 8}",
+                    "    variant: bulk_synchronous\n    epilogue: {source: w.hip, function: f}\n", "f16");
+    EXPECT_NE(problems_of(text).find("rename"), std::string::npos) << name << ": " << problems_of(text);
+  }
+}
+
+// The type is in the call, so that it need not follow from the values; f32 and f64 may have functions of one name.
+TEST_F(UserFunctions, may_be_any_template_over_one_type) {
+  write("w.hip", R"(#include <iris/device/numeric.hpp>
+using namespace iris::device;
+__device__ f32 half_of(f32 x) { return 0.5f * x; }
+__device__ f64 half_of(f64 x) { return 0.5 * x; }
+template <typename T>
+struct Same { using Type = T; };
+template <typename T>
+__device__ T f(typename Same<T>::Type x) { return half_of(x); }
+)");
+  EXPECT_TRUE(
+      run(plan(description("all_reduce", "{n: 30}", "    epilogue: {source: w.hip, function: f}\n", "f32"))).passed);
+}
+
 TEST_F(UserFunctions, are_part_of_the_hash) {
   const std::string text = description("all_reduce", "{n: 30}", "    epilogue: {source: f.hip, function: softsign}\n");
   const std::string before = plan(text).spec_hash;
@@ -238,7 +275,7 @@ TEST_F(UserFunctions, leave_their_lines_to_compilers) {
   const std::string text = irisgen::emit_sources(planned).at(0).self_contained;
   EXPECT_NE(text.find("#line 3 \"f.hip\"\nusing namespace iris::device;\n\n#define HALF 0.5f"), std::string::npos);
   EXPECT_NE(text.find("\n#undef HALF\n"), std::string::npos);
-  EXPECT_NE(text.find("return epilogue_source::softsign(value);"), std::string::npos);
+  EXPECT_NE(text.find("return epilogue_source::softsign<f32>(value);"), std::string::npos);
 }
 
 struct Wrong {
@@ -292,7 +329,7 @@ const std::vector<Wrong>& wrong_functions() {
       {"a buffer of a name that is taken",
        epilogue,
        "float f(float x, float output) { return x; }\n",
-       {"spec.yaml:8:41", "w.hip:1:24) would be a buffer of a name that the launcher has"}},
+       {"spec.yaml:8:41", "w.hip:1:24) would be a buffer of a name that means something else"}},
       {"an argument that is no parameter",
        "    epilogue: {source: w.hip, function: f, arguments: {bias: {}}}\n",
        "float f(float x) { return x; }\n",

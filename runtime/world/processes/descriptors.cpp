@@ -100,7 +100,8 @@ std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string
   }
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!missing.empty()) {
-    if (receive_one(missing, received)) continue;
+    receive_one(missing, received);
+    if (missing.empty()) break;
     const std::string gone = absence(missing.front());
     if (gone.empty() && std::chrono::steady_clock::now() < deadline) continue;
     throw std::runtime_error("rank " + std::to_string(rank_) + " was not given the memory of rank " +
@@ -120,21 +121,20 @@ void DescriptorExchange::send(const std::string& offer, int peer, const Descript
 }
 
 /// Waits a little for somebody, and takes what one of the missing ranks hands over. Who does not know the secret is
-/// not listened to. False if nobody came.
-bool DescriptorExchange::receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const {
+/// not listened to.
+void DescriptorExchange::receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const {
   pollfd waiting{listener_.get(), POLLIN, 0};
-  if (::poll(&waiting, 1, 100) <= 0) return false;
+  if (::poll(&waiting, 1, 100) <= 0) return;
   const Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (socket.get() < 0 || !is_own(socket.get())) return true;
+  if (socket.get() < 0 || !is_own(socket.get())) return;
   const timeval a_second{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &a_second, sizeof a_second);
   auto [text, file] = read_descriptor(socket.get());
   const auto sender = std::ranges::find_if(
       missing, [&](int peer) { return text == pack({secret_, std::to_string(peer)}) && file.get() >= 0; });
-  if (sender == missing.end()) return true;
+  if (sender == missing.end()) return;
   received[static_cast<std::size_t>(*sender)] = std::move(file);
   missing.erase(sender);
-  return true;
 }
 
 }  // namespace iris

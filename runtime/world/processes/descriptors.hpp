@@ -25,7 +25,7 @@ class DescriptorExchange {
 
  private:
   void send(const std::string& offer, int peer, const Descriptor& own) const;
-  bool receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const;
+  void receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const;
 
   int rank_;
   Descriptor listener_;

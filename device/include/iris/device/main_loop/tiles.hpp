@@ -37,9 +37,13 @@ struct TilePlace {
   TileOrigin origin;
   Output<Config> output;
 
-  /// The result that a sum at these places of the tile becomes.
+  /// The result that a sum at this place of the tile becomes. Outside the matrix, where there is nothing for an
+  /// epilogue to read, it is zero.
   __device__ __forceinline__ typename Config::Result finish(i64 row, i64 column,
                                                             typename Config::Accumulate value) const {
+    if constexpr (EpilogueOf<Config>::is_there) {
+      if (origin.row + row >= matrix.rows || origin.column + column >= matrix.columns) return {};
+    }
     const Coordinates begin = output.at(matrix.data - output.data);
     return output.finish(Coordinates{begin.row + origin.row + row, begin.column + origin.column + column}, value);
   }
