@@ -7,14 +7,14 @@
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(text "// Generated from schemas/, templates/ and device/. Do not edit.\n#include \"generator/language/resource_table.hpp\"\n\n")
-  string(APPEND text "namespace irisgen {\nnamespace {\nconstexpr Resource table[] = {\n")
+  string(APPEND text "namespace irisgen {\nnamespace {\nusing namespace std::string_view_literals;  // their lengths need not be counted\n\nconstexpr Resource table[] = {\n")
   list(TRANSFORM FILES REPLACE "^device/include/(.*)$" "\\1|device/include/\\1" OUTPUT_VARIABLE named)  # as it is included
   list(SORT named)  # by these names, by which it is searched
   foreach(entry IN LISTS named)
     string(REGEX REPLACE "^.*[|]" "" path "${entry}")
     string(REGEX REPLACE "[|].*" "" name "${entry}")
     file(READ "${ROOT}/${path}" content)
-    string(APPEND text "    {\"${name}\", R\"irisgen_file(${content})irisgen_file\"},\n")
+    string(APPEND text "    {\"${name}\", R\"irisgen_file(${content})irisgen_file\"sv},\n")
   endforeach()
   string(APPEND text "};\n}  // namespace\n\n")
   string(APPEND text "std::span<const Resource> resource_table() { return table; }\n}  // namespace irisgen\n")

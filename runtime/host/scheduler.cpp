@@ -323,7 +323,7 @@ void Scheduler::note_store(const char* address, std::uint64_t bytes, const void*
 }
 
 void Scheduler::locate_watched_store(const SourceLocator& locate) {
-  if (stored_from_ == nullptr) return;
+  if (stored_from_ == nullptr || !watch_->last) return;
   watch_->last->place = place_of_call(locate, std::exchange(stored_from_, nullptr));
 }
 

@@ -155,12 +155,13 @@ class ReferenceOfFunctions final : public Reference {
   /// The identity changes nothing of what the operation gives.
   void check_identity(const Values& reduced, std::size_t ranks) const {
     if (ranks < 2) return;  // nothing was reduced
-    const double identity = functions_.operation->identity;
+    const UserFunction& operation = functions_.operation.value();
+    const double identity = operation.identity;
     const Errors errors(functions_.operation, accumulate_);
     const Values same = call(FunctionRole::operation, Values(reduced.size(), identity), reduced);
     for (std::size_t i = 0; i < reduced.size(); ++i) {
       if (distance(same[i], reduced[i]) <= 2 * errors.of(reduced[i])) continue;
-      throw std::runtime_error(name_ + ": " + functions_.operation->function + "(" + std::to_string(identity) + ", " +
+      throw std::runtime_error(name_ + ": " + operation.function + "(" + std::to_string(identity) + ", " +
                                std::to_string(reduced[i]) + ") is " + std::to_string(same[i]) + ", so " +
                                std::to_string(identity) + " is not the identity of the operation; change one of them");
     }

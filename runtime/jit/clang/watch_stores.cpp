@@ -74,8 +74,7 @@ class InlineVocabulary : public llvm::PassInfoMixin<InlineVocabulary> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
     for (llvm::Function& function : module) {
       const llvm::DISubprogram* place = function.getSubprogram();
-      if (place == nullptr || place->getUnit() == nullptr || place->getFilename() != place->getUnit()->getFilename())
-        continue;
+      if (place == nullptr || place->getFilename() != module.getSourceFileName()) continue;
       function.removeFnAttr(llvm::Attribute::NoInline);
       function.addFnAttr(llvm::Attribute::AlwaysInline);
     }
@@ -86,21 +85,20 @@ class InlineVocabulary : public llvm::PassInfoMixin<InlineVocabulary> {
 class CallHook : public llvm::PassInfoMixin<CallHook> {
  public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    std::vector<llvm::Instruction*> stores;
+    std::vector<std::pair<llvm::Instruction*, Written>> stores;
     for (llvm::Function& function : module) {
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         const auto written = written_by(instruction);
-        if (written && !is_local(*written->address)) stores.push_back(&instruction);
+        if (written && !is_local(*written->address)) stores.emplace_back(&instruction, *written);
       }
     }
     llvm::GlobalVariable& hook = hook_of(module);
-    for (llvm::Instruction* store : stores) call(hook, *store);
-    return llvm::PreservedAnalyses::none();
+    for (const auto& [store, written] : stores) call(hook, *store, written);
+    return llvm::PreservedAnalyses::none();  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the module has the hook
   }
 
  private:
-  static void call(llvm::GlobalVariable& hook, llvm::Instruction& store) {
-    const Written written = *written_by(store);
+  static void call(llvm::GlobalVariable& hook, llvm::Instruction& store, const Written& written) {
     llvm::IRBuilder<> builder(&store);
     builder.SetCurrentDebugLocation(place_of(store));
     auto* const type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getInt64Ty()}, false);

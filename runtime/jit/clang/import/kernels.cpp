@@ -62,7 +62,9 @@ std::optional<int> number_of(const Parsed& parsed, const clang::CXXConstructExpr
   for (const clang::Expr* argument : made.arguments()) {
     if (llvm::isa<clang::CXXDefaultArgExpr>(argument)) continue;
     const auto number = number_of(parsed, argument, depth + 1);
-    if (!number || (product *= *number) > most) return std::nullopt;
+    if (!number) return std::nullopt;
+    product *= *number;
+    if (product > most) return std::nullopt;
   }
   return static_cast<int>(product);
 }

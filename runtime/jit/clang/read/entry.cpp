@@ -212,6 +212,21 @@ void check_buffer_of_reference(const clang::ParmVarDecl& parameter, const json& 
                                             parameter.getType().getAsString() + "'");
 }
 
+/// A parameter of a function of values.
+void check_value(const clang::ParmVarDecl& parameter, const std::string& function, const std::string& type,
+                 Problems& problems) {
+  const clang::QualType written = parameter.getType();
+  const bool can_change = written->isReferenceType() && !written->getPointeeType().isConstQualified();
+  const auto dtype = dtype_of(written.getNonReferenceType());
+  if (can_change || (dtype != "f32" && dtype != "f64" && dtype != "i32")) {
+    problems.add(parameter.getLocation(), "values come as f32, f64 or i32, and this is '" + written.getAsString() +
+                                              "'; take " + type + " by value");
+  } else if (*dtype != type) {
+    problems.add(parameter.getLocation(), "values are " + type + " here, and this is " + *dtype + "; take " + type +
+                                              ", or make " + function + " a template over the type of its values");
+  }
+}
+
 }  // namespace
 
 const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
@@ -293,16 +308,7 @@ void describe_function(const Parsed& parsed, const clang::FunctionDecl& function
   answer["place"] = problems.place_text(function.getLocation());
   answer["parameters"] = json::array();
   for (const clang::ParmVarDecl* parameter : function.parameters()) {
-    const clang::QualType written = parameter->getType();
-    const bool can_change = written->isReferenceType() && !written->getPointeeType().isConstQualified();
-    const auto dtype = dtype_of(written.getNonReferenceType());
-    if (can_change || (dtype != "f32" && dtype != "f64" && dtype != "i32")) {
-      problems.add(parameter->getLocation(), "values come as f32, f64 or i32, and this is '" + written.getAsString() +
-                                                 "'; take " + type + " by value");
-    } else if (*dtype != type) {
-      problems.add(parameter->getLocation(), "values are " + type + " here, and this is " + *dtype + "; take " + type +
-                                                 ", or make " + name + " a template over the type of its values");
-    }
+    check_value(*parameter, name, type, problems);
     if (parameter->getName().empty() && parameter->getFunctionScopeIndex() > 0)
       problems.add(parameter->getLocation(), "a parameter without a name; a buffer is called by it");
     answer["parameters"].push_back({{"name", parameter->getNameAsString()},
