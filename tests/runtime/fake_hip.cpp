@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/hip/api.hpp"
+
 namespace {
 
 constexpr int ok = 0;
@@ -103,14 +105,11 @@ int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
 }
 
 /// The handle is the address: processes of this fake share no memory.
-struct IpcHandle {
-  char reserved[64];
-};
-int hipIpcGetMemHandle(IpcHandle* handle, void* memory) {
+int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* memory) {
   std::memcpy(handle->reserved, &memory, sizeof memory);
   return ok;
 }
-int hipIpcOpenMemHandle(void** memory, IpcHandle handle, unsigned flags) {
+int hipIpcOpenMemHandle(void** memory, iris::hip::IpcHandle handle, unsigned flags) {
   std::memcpy(memory, handle.reserved, sizeof *memory);
   ++state().open_handles;
   return flags == 1 ? ok : 1;
