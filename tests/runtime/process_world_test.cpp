@@ -290,9 +290,10 @@ TEST(ProcessWorld, LeavesNoDescriptorThreadOrMappingBehind) {
         maps = mappings();
       }
     }
-    const std::size_t more = mappings() - maps;
+    const bool mapped =
+        mappings() >= maps + 45;  // a leak leaves one for each of the 90 rounds; allocators take some, too
     return std::string(count_of("/proc/self/fd") == files ? "" : "descriptors ") +
-           (count_of("/proc/self/task") == threads ? "" : "threads ") + (more < 10 ? "" : "mappings");
+           (count_of("/proc/self/task") == threads ? "" : "threads ") + (mapped ? "mappings" : "");
   });
   expect_all_say(outcomes, "");
 }
