@@ -14,7 +14,6 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "generator/manifest/descriptor.hpp"
+#include "runtime/system/secret.hpp"
 #include "runtime/world/processes/launcher.hpp"
 
 namespace irisgen::cli {
@@ -132,21 +132,11 @@ std::optional<OwnRank> rank_of_this_process() {
   return OwnRank{self->rank, self->size};
 }
 
-namespace {
-
-/// Of a run: process numbers are alike in containers that share a network, and with it the names of sockets.
-std::string random_name() {
-  std::random_device random;
-  std::string name;
-  for (int i = 0; i < 4; ++i) name += std::to_string(random()) + ".";
-  return name;
-}
-
-}  // namespace
-
+/// The job has a random name: process numbers are alike in containers that share a network, and with it the names of
+/// sockets.
 ExitCode start_ranks(int size) {
   const std::vector<std::string> words = command_line();
-  ::setenv("IRISGEN_JOB", random_name().c_str(), 1);
+  ::setenv("IRISGEN_JOB", iris::random_secret().c_str(), 1);
   std::vector<std::unique_ptr<Rank>> ranks;
   ranks.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) ranks.push_back(std::make_unique<Rank>(rank, size, words));

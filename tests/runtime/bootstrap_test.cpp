@@ -2,11 +2,14 @@
 
 #include "iris/bootstrap.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <string>
 #include <thread>
@@ -177,6 +180,34 @@ TEST(Bootstrap, IsNotDisturbedByStrangers) {
   EXPECT_EQ(meet(1, 2, job, {}), "");
   rank_0.join();
   EXPECT_EQ(of_rank_0, "");
+}
+
+/// Where no descriptor is left for those who wait to be let in, rank 0 neither gives up nor spins.
+TEST(Bootstrap, WaitsForDescriptors) {
+  const std::string job = test::new_job();
+  test::Processes processes;
+  processes.start(0, [&](int) {
+    std::string of_rank_0;
+    std::thread rank_0([&] { of_rank_0 = meet(0, 2, job, {}); });
+    Descriptor silent(-1);
+    while (silent.get() < 0) silent = connect_to(SOCK_STREAM, job);
+    const rlimit few{64, 64};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    std::vector<Descriptor> all;
+    for (int file = 0; (file = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) all.emplace_back(file);
+    all.pop_back();
+    const Descriptor waiting = connect_to(SOCK_STREAM, job);
+    const std::clock_t before = std::clock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    const double busy_s = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+    all.clear();
+    const std::string of_rank_1 = meet(1, 2, job, {});
+    rank_0.join();
+    return of_rank_0 + of_rank_1 + (waiting.get() >= 0 && busy_s < 0.1 ? "" : " is busy: " + std::to_string(busy_s));
+  });
+  const test::ProcessOutcome outcome = processes.wait().front();
+  EXPECT_EQ(outcome.said, "");
+  EXPECT_EQ(outcome.code, 0);
 }
 
 TEST(Bootstrap, CarriesWhatIsLongAndWhatIsNotText) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "generator/manifest/hash.hpp"
+#include "runtime/system/secret.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
 
@@ -23,18 +22,23 @@ namespace {
 
 constexpr std::chrono::seconds patience{5};
 
-std::string random_secret() {
-  std::array<char, 32> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw std::runtime_error("the system gives no random numbers");
-  }
-  return sha256_hex({bytes.data(), bytes.size()});
-}
-
-/// Room for one descriptor.
+/// Room for one descriptor; alignment makes it two.
 struct Control {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
+
+/// The descriptor in it. None if there is not exactly one: what else came is closed.
+Descriptor descriptor_in(msghdr& message) {
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return Descriptor(-1);
+  std::vector<Descriptor> received;
+  for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
+    int number = -1;
+    std::memcpy(&number, reinterpret_cast<const char*>(header) + at, sizeof number);
+    received.emplace_back(number);
+  }
+  return received.size() == 1 ? std::move(received.front()) : Descriptor(-1);
+}
 
 /// What was sent with a descriptor, and that; none if it came without.
 std::pair<std::string, Descriptor> read_descriptor(int socket) {
@@ -48,10 +52,8 @@ std::pair<std::string, Descriptor> read_descriptor(int socket) {
   message.msg_controllen = control.bytes.size();
   const ssize_t length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (length < 0) return {std::string(), Descriptor(-1)};
-  int number = -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(&number, CMSG_DATA(header), sizeof number);
-  return {std::string(text.data(), static_cast<std::size_t>(length)), Descriptor(number)};
+  Descriptor descriptor = descriptor_in(message);
+  return {std::string(text.data(), static_cast<std::size_t>(length)), std::move(descriptor)};
 }
 
 bool send_descriptor(int socket, const std::string& text, int number) {
@@ -111,13 +113,15 @@ std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string
 }
 
 void DescriptorExchange::send(const std::string& offer, int peer, const Descriptor& own) const {
+  const auto fail = [&](const std::string& why) {
+    throw std::runtime_error("rank " + std::to_string(rank_) + " cannot hand its memory to rank " +
+                             std::to_string(peer) + ": " + why);
+  };
   const std::vector<std::string> said = unpack(offer, 3);
   const Descriptor socket = connect_to(SOCK_SEQPACKET, said[0]);
-  const bool sent = socket.get() >= 0 && is_own(socket.get()) &&
-                    send_descriptor(socket.get(), pack({said[1], std::to_string(rank_)}), own.get());
-  if (sent) return;
-  throw std::runtime_error("rank " + std::to_string(rank_) + " cannot hand its memory to rank " + std::to_string(peer) +
-                           ": " + std::strerror(errno));
+  if (socket.get() < 0) fail(std::strerror(errno));
+  if (!is_own(socket.get())) fail("another user's process listens in its place");
+  if (!send_descriptor(socket.get(), pack({said[1], std::to_string(rank_)}), own.get())) fail(std::strerror(errno));
 }
 
 /// Waits a little for somebody, and takes what one of the missing ranks hands over. Who does not know the secret is

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ranges>
 #include <stdexcept>
 #include <utility>
@@ -71,7 +72,7 @@ void Hub::wait_for_sockets() {
   const auto add = [&](const Channel& channel) {
     sockets.push_back({channel.number(), static_cast<short>(POLLIN | (channel.has_output() ? POLLOUT : 0)), 0});
   };
-  if (listener_.get() >= 0 && strangers_.size() < most_strangers) sockets.push_back({listener_.get(), POLLIN, 0});
+  if (accepts()) sockets.push_back({listener_.get(), POLLIN, 0});
   for (const Stranger& stranger : strangers_) add(*stranger.channel);
   for (const Seat& seat : seats_) {
     if (seat.channel != nullptr) add(*seat.channel);
@@ -80,11 +81,21 @@ void Hub::wait_for_sockets() {
   wake_.clear();
 }
 
-/// Other users' processes are not listened to.
+bool Hub::accepts() const {
+  return listener_.get() >= 0 && strangers_.size() < most_strangers && patience_.now() >= accepts_from_;
+}
+
+/// Other users' processes are not listened to. Where the system has no descriptor left for one who waits, the listener
+/// would go on to say that somebody does: it is let alone for a while.
 void Hub::accept_strangers() {
-  while (listener_.get() >= 0 && strangers_.size() < most_strangers) {
+  while (accepts()) {
     Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.get() < 0) return;
+    if (socket.get() < 0) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        accepts_from_ = patience_.now() + Patience::tick;
+      }
+      return;
+    }
     if (!is_own(socket.get())) continue;
     strangers_.push_back({std::make_unique<Channel>(std::move(socket)), patience_.now()});
   }

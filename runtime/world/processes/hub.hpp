@@ -45,6 +45,7 @@ class Hub {
 
   void serve();
   void wait_for_sockets();
+  bool accepts() const;
   void accept_strangers();
   void hear_strangers();
   bool admit(Stranger& stranger, const Message& hello);
@@ -65,6 +66,7 @@ class Hub {
   Patience patience_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point last_beat_ = began_;
+  Clock::time_point accepts_from_ = began_;
   bool complete_ = false;  // all have come
   std::string failure_;    // of the last rank that is lost, in words
   std::vector<Seat> seats_;
