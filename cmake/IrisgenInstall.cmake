@@ -1,6 +1,6 @@
 # Installation: libraries, headers, the program, and the CMake package `irisgen` with irisgen::runtime (launching) and
 # irisgen_generate(); its component `jit` brings irisgen::jit (compiling at run time), irisgen::verify (running and
-# measuring) and irisgen::generator.
+# measuring) and irisgen::generator, its component `mpi` irisgen::mpi (joining over an MPI communicator).
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/irisgen")
@@ -9,13 +9,15 @@ if(IRISGEN_HOST)  # found again by irisgen-config.cmake; in the build tree it is
   set_property(TARGET irisgen_devices APPEND PROPERTY
     INTERFACE_LINK_LIBRARIES $<INSTALL_INTERFACE:$<LINK_ONLY:Boost::context>>)
 endif()
-# Two exports, so that a program which only launches needs nothing that descriptions take to read.
+# An export for each component, so that a program which only launches needs nothing that descriptions take to read, and
+# no MPI.
 install(
   TARGETS irisgen_manifest irisgen_system irisgen_devices irisgen_world irisgen_launch irisgen_runtime irisgen
   EXPORT irisgen_runtime)
 install(
   TARGETS irisgen_language irisgen_plan irisgen_emit irisgen_generator irisgen_jit irisgen_verify
   EXPORT irisgen_jit)
+install(TARGETS irisgen_mpi EXPORT irisgen_mpi)
 if(TARGET irisgen_clang)
   install(TARGETS irisgen_clang LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/irisgen")
 endif()
@@ -27,6 +29,7 @@ endforeach()
 
 install(EXPORT irisgen_runtime NAMESPACE irisgen:: FILE irisgen-runtime.cmake DESTINATION "${package_dir}")
 install(EXPORT irisgen_jit NAMESPACE irisgen:: FILE irisgen-jit.cmake DESTINATION "${package_dir}")
+install(EXPORT irisgen_mpi NAMESPACE irisgen:: FILE irisgen-mpi.cmake DESTINATION "${package_dir}")
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/irisgen-config.cmake.in" "${PROJECT_BINARY_DIR}/irisgen-config.cmake"
   INSTALL_DESTINATION "${package_dir}")

@@ -88,6 +88,28 @@ TEST_F(Processes, OfALauncherMeet) {
   EXPECT_EQ(outcomes[1].out + outcomes[2].out, "") << "rank 0 alone prints";
 }
 
+/// In the environment of a real mpirun, not in one that a test has made.
+TEST_F(Processes, OfMpirunMeet) {
+  const std::string mpirun = IRISGEN_MPIRUN;
+  if (mpirun.empty()) GTEST_SKIP() << "no mpirun: apt-get install openmpi-bin libopenmpi-dev";
+  const Surroundings here = {.folder = folder_.path(),
+                             .environment = {{"XDG_CACHE_HOME", IRISGEN_TEST_CACHE},
+                                             {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                             {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                             {"OMPI_MCA_rmaps_base_oversubscribe", "1"}}};
+  const auto start = [&](const char* count) {
+    return run_program(mpirun, {"-n", count, IRISGEN_PROGRAM, "run", "spec.yaml", "--processes", "--json"}, here);
+  };
+  const Outcome outcome = start("3");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lasting(Json::parse(outcome.out)[0]), lasting(Json::parse(run({"--json"}).out)[0]));
+
+  const Outcome too_few = start("2");
+  EXPECT_NE(too_few.code, 0);
+  EXPECT_NE(too_few.err.find("one of 2 processes, but no kernel is described for a world of 2"), std::string::npos)
+      << too_few.err;
+}
+
 TEST_F(Processes, SayWhatIsWrong) {
   write_file(folder_.file("spec.yaml"), small_spec("[2, 3]"));
   const Outcome both = run({"--processes"});

@@ -1,0 +1,238 @@
+// Worlds over an MPI communicator. Every test is run by three processes that mpirun has started, alike.
+
+#include "iris/mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host_kernels.hpp"
+#include "iris/operation.hpp"
+#include "iris/world.hpp"
+
+namespace {
+
+constexpr int ranks = 3;
+int live_communicators = 0;  ///< that were made and not freed, here
+bool gathers_fail = false;
+
+}  // namespace
+
+// MPI's profiling interface: these stand before the library's own.
+// NOLINTBEGIN(readability-identifier-naming): the names are MPI's
+extern "C" {
+int MPI_Comm_dup(MPI_Comm of, MPI_Comm* made) {
+  ++live_communicators;
+  return PMPI_Comm_dup(of, made);
+}
+int MPI_Comm_split_type(MPI_Comm of, int type, int key, MPI_Info info, MPI_Comm* made) {
+  ++live_communicators;
+  return PMPI_Comm_split_type(of, type, key, info, made);
+}
+int MPI_Comm_free(MPI_Comm* communicator) {
+  --live_communicators;
+  return PMPI_Comm_free(communicator);
+}
+int MPI_Allgather(const void* from, int count, MPI_Datatype type, void* to, int to_count, MPI_Datatype to_type,
+                  MPI_Comm communicator) {
+  if (gathers_fail) return MPI_ERR_OTHER;
+  return PMPI_Allgather(from, count, type, to, to_count, to_type, communicator);
+}
+}
+// NOLINTEND(readability-identifier-naming)
+
+namespace iris {
+namespace {
+
+using test::error_of;
+using test::host_operation;
+
+std::shared_ptr<Bootstrap> outlives_mpi;
+
+struct Mpi final : testing::Environment {
+  void SetUp() override {
+    EXPECT_EQ(error_of([] { mpi_bootstrap(MPI_COMM_WORLD); }), "MPI has not begun; call MPI_Init first");
+    MPI_Init(nullptr, nullptr);
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ASSERT_EQ(size, ranks) << "start it by mpirun -n 3";
+  }
+  void TearDown() override {
+    outlives_mpi = mpi_bootstrap(MPI_COMM_WORLD);
+    MPI_Finalize();
+    EXPECT_EQ(error_of([] { outlives_mpi->all_gather("", "barrier()"); }),
+              "barrier() cannot be done: MPI is over; the World must end before MPI_Finalize");
+    const int before = live_communicators;
+    outlives_mpi.reset();
+    EXPECT_EQ(live_communicators, before) << "nothing of MPI may be called any more";
+  }
+};
+const testing::Environment* const mpi = testing::AddGlobalTestEnvironment(new Mpi);
+
+int own_rank() {
+  int rank = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+World join() {
+  return World::join({.heap_bytes = 1 << 20}, mpi_bootstrap(MPI_COMM_WORLD));
+}
+
+TEST(MpiBootstrap, SaysWhichRankThisIs) {
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
+  EXPECT_EQ(bootstrap->rank(), own_rank());
+  EXPECT_EQ(bootstrap->size(), ranks);
+  EXPECT_EQ(bootstrap->local_rank(), own_rank());
+  EXPECT_EQ(mpi_bootstrap(MPI_COMM_WORLD, 7)->local_rank(), 7);
+}
+
+TEST(MpiBootstrap, TakesTheRanksOfItsCommunicator) {
+  MPI_Comm backwards = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, own_rank() == 1 ? 1 : 0, -own_rank(), &backwards);
+  {
+    const auto bootstrap = mpi_bootstrap(backwards);
+    EXPECT_EQ(bootstrap->size(), own_rank() == 1 ? 1 : 2);
+    EXPECT_EQ(bootstrap->rank(), own_rank() == 0 ? 1 : 0);
+    const std::vector<std::string> said = bootstrap->all_gather(std::to_string(own_rank()), "a call");
+    EXPECT_EQ(said, own_rank() == 1 ? std::vector<std::string>{"1"} : (std::vector<std::string>{"2", "0"}));
+  }
+  MPI_Comm_free(&backwards);
+}
+
+TEST(MpiBootstrap, CarriesWhatIsLongAndWhatIsNotText) {
+  const auto part = [](int rank, int round) {
+    std::string bytes(rank == 1 ? 40'000'000 : 3 * static_cast<std::size_t>(rank), '\0');
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<char>(i * 31 + static_cast<unsigned>(rank + round));
+    }
+    return bytes;
+  };
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<std::string> parts = bootstrap->all_gather(part(own_rank(), round), "a call");
+    ASSERT_EQ(parts.size(), ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_TRUE(parts.at(static_cast<std::size_t>(rank)) == part(rank, round)) << rank;
+    }
+  }
+}
+
+/// What the program has under way on its communicator is done by its own calls, whatever stands between them.
+TEST(MpiBootstrap, MeetsNothingOfTheProgram) {
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
+  const int mine = 100 + own_rank();
+  int sum = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto begin = [&] { MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request); };
+  if (own_rank() == 0) begin();
+  const std::vector<std::string> said = bootstrap->all_gather(std::to_string(own_rank()), "a call");
+  if (own_rank() != 0) begin();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(sum, 303);
+  EXPECT_EQ(said, (std::vector<std::string>{"0", "1", "2"}));
+}
+
+TEST(MpiBootstrap, FreesItsCommunicators) {
+  const int before = live_communicators;
+  {
+    World world = join();
+    world.run([](Context& context) { context.barrier(); });
+    EXPECT_EQ(live_communicators, before + 1);
+  }
+  EXPECT_EQ(live_communicators, before);
+}
+
+TEST(MpiBootstrap, SaysInMpisWordsWhatFailed) {
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
+  std::string words(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(MPI_ERR_OTHER, words.data(), &length);
+  words.resize(static_cast<std::size_t>(length));
+  gathers_fail = true;
+  EXPECT_EQ(error_of([&] { bootstrap->all_gather("", "barrier()"); }),
+            "barrier() cannot be done: MPI_Allgather failed: " + words);
+  gathers_fail = false;
+}
+
+TEST(MpiBootstrap, RefusesWhatIsNoGroupOfRanks) {
+  EXPECT_EQ(error_of([] { mpi_bootstrap(MPI_COMM_NULL); }),
+            "MPI_COMM_NULL has no ranks; only those of the communicator join its world");
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, own_rank() == 0 ? 0 : 1, 0, &own);
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, own_rank() == 0 ? 1 : 0, 5, &between);
+  EXPECT_EQ(error_of([&] { mpi_bootstrap(between); }),
+            "an intercommunicator connects two groups, of which each is a world of its own");
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
+/// Memory is handed over, whoever brings the processes together; kernels wait for one another.
+TEST(MpiWorld, RunsKernels) {
+  World world = join();
+  EXPECT_EQ(world.size(), ranks);
+  int wrong = 0;
+  world.run([&](Context& context) {
+    EXPECT_EQ(context.rank(), own_rank());
+    constexpr int n = 1000;
+    Operation sum(context, host_operation("sum_of_three", ranks), {{"n", n}});
+    auto* input = static_cast<int*>(context.allocate(n * sizeof(int)));
+    auto* output = static_cast<int*>(context.allocate(n * sizeof(int)));
+    for (int launch = 0; launch < 5; ++launch) {
+      context.barrier();
+      for (int i = 0; i < n; ++i) input[i] = (context.rank() + 1) * (i * i + launch);
+      context.barrier();
+      sum.launch({input, output}, {{"n", n}});
+      context.synchronize();
+      for (int i = 0; i < n; ++i) wrong += output[i] != 6 * (i * i + launch) ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(MpiWorld, ARankThatThrowsFailsAll) {
+  World world = join();
+  const std::string words = error_of([&] {
+    world.run([](Context& context) {
+      if (context.rank() == 1) throw std::runtime_error("no data");
+      context.barrier();
+    });
+  });
+  EXPECT_EQ(words, "rank 1: no data");
+  world.run([](Context& context) { context.barrier(); });
+}
+
+/// Nobody tells kernels: they wait as long as they wait for anything.
+TEST(MpiWorld, KernelsEndTheirWaitForARankThatThrows) {
+  World world = join();
+  BuiltOperation built = host_operation("sum_of_three", ranks);
+  built.manifest.timeout_ms = 200;
+  const std::string words = error_of([&] {
+    world.run([&](Context& context) {
+      Operation sum(context, built, {{"n", 8}});
+      void* buffer = context.allocate(64);
+      if (context.rank() == 1) throw std::runtime_error("no data");
+      sum.launch({buffer, buffer}, {{"n", 8}});
+      context.synchronize();
+    });
+  });
+  EXPECT_EQ(words, "rank 1: no data");
+}
+
+/// By hand, or by the test that expects mpirun to end all.
+TEST(MpiWorld, DISABLED_ARankIsKilled) {
+  World world = join();
+  world.run([](Context& context) {
+    context.barrier();
+    if (context.rank() == 1) std::raise(SIGKILL);
+    context.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace iris
