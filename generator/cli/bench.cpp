@@ -5,12 +5,15 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "generator/cli/calibration.hpp"
 #include "generator/cli/files.hpp"
 #include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
+#include "generator/cli/processes.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
 #include "generator/plan/describe.hpp"
@@ -35,6 +38,7 @@ struct BenchCommand {
   bool json = false;
   bool csv = false;
   bool calibrate = false;
+  bool processes = false;
   std::filesystem::path table;
 };
 
@@ -43,7 +47,8 @@ constexpr const char* footer =
 bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
 time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
 the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks in the same
-way: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows.
+way: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows. With --processes each rank is a
+process, as under torchrun and mpirun, whose processes it joins; rank 0 prints.
 
 --calibrate takes no specification: it measures what this machine's links, memory and launches do, a dozen collectives
 of 1 KiB and 256 MiB, and writes these rates into your tuning table. From then on predictions for as many ranks on such
@@ -54,6 +59,7 @@ Examples:
   irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
   irisgen bench spec.yaml --sizes 1K:1G --against nccl --svg bandwidth.svg
   irisgen bench spec.yaml --target sm_90a --json
+  irisgen bench spec.yaml --world 4 --processes
   irisgen bench --calibrate)";
 
 /// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
@@ -165,21 +171,8 @@ void print_table(const iris::BenchReport& report) {
   table.print(std::cout);
 }
 
-ExitCode bench(const BenchCommand& command) {
-  if (command.calibrate) {
-    return calibrate({.target = command.target,
-                      .world = command.world,
-                      .batches = command.batches,
-                      .table = command.table,
-                      .json = command.json});
-  }
-  if (command.spec.empty()) throw UsageError("name the specification to measure, or --calibrate");
-  const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
-  for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
-  const Target& target = measured_target(command.target);
-  check_library(command.against, target, spec);
-  const std::vector<TuningTable> tables = command.tuning.tables();
-  check_chart(command, spec);
+std::vector<iris::BenchReport> measure(const BenchCommand& command, const Spec& spec, const Target& target,
+                                       const std::vector<TuningTable>& tables, bool prints) {
   std::vector<iris::BenchReport> all;
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
@@ -189,15 +182,21 @@ ExitCode bench(const BenchCommand& command) {
                                  .seed = command.seed,
                                  .compiler = {},
                                  .plan = {.tuning = tables, .device = device_of(target)},
-                                 .against_library = !command.against.empty()};
+                                 .against_library = !command.against.empty(),
+                                 .processes = command.processes};
       options.progress = [&](int done, int total) {
-        progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
+        if (prints) progress.show(kernel.name + ": size " + std::to_string(done + 1) + " of " + std::to_string(total));
       };
       all.push_back(iris::bench_operation(kernel, world, target, options));
       progress.clear();
-      if (!command.json && !command.csv) print_table(all.back());
+      if (prints && !command.json && !command.csv) print_table(all.back());
     }
   }
+  return all;
+}
+
+/// What is not a table.
+void write_reports(const BenchCommand& command, const Target& target, const std::vector<iris::BenchReport>& all) {
   if (command.json) {
     Json json = Json::array();
     for (const iris::BenchReport& report : all) json.push_back(to_json(target, report));
@@ -205,6 +204,29 @@ ExitCode bench(const BenchCommand& command) {
   }
   if (command.csv) std::cout << iris::bench_csv(all);
   if (!command.svg.empty()) write_file(command.svg, iris::bench_chart(all));
+}
+
+ExitCode bench(const BenchCommand& command) {
+  if (command.calibrate) {
+    return calibrate({.target = command.target,
+                      .world = command.world,
+                      .batches = command.batches,
+                      .table = command.table,
+                      .json = command.json});
+  }
+  if (command.spec.empty()) throw UsageError("name the specification to measure, or --calibrate");
+  Spec spec = select(load_spec(command.spec, command.world), command.kernel);
+  const std::optional<OwnRank> self = command.processes ? rank_of_this_process() : std::nullopt;
+  if (self.has_value()) keep_world(spec, self->size);
+  for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
+  const Target& target = measured_target(command.target);
+  check_library(command.against, target, spec);
+  const std::vector<TuningTable> tables = command.tuning.tables();
+  check_chart(command, spec);
+  if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
+  const bool prints = !self.has_value() || self->rank == 0;
+  const std::vector<iris::BenchReport> all = measure(command, spec, target, tables, prints);
+  if (prints) write_reports(command, target, all);
   return ok;
 }
 
@@ -235,7 +257,9 @@ void add_bench(CLI::App& program, Action& action) {
   command->tuning.add_to(*app);
   auto* json = app->add_flag("--json", command->json, "Print JSON");
   auto* csv = app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);
-  for (CLI::Option* option : {sizes, kernel, against, svg, static_cast<CLI::Option*>(csv)}) calibrate->excludes(option);
+  auto* processes = app->add_flag("--processes", command->processes, "A process for each rank instead of a thread");
+  for (CLI::Option* option : {sizes, kernel, against, svg}) calibrate->excludes(option);
+  for (CLI::Option* flag : {csv, processes}) calibrate->excludes(flag);
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }
 

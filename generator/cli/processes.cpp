@@ -132,6 +132,26 @@ std::optional<OwnRank> rank_of_this_process() {
   return OwnRank{self->rank, self->size};
 }
 
+void keep_world(Spec& spec, int processes) {
+  for (KernelSpec& kernel : spec.kernels) std::erase_if(kernel.worlds, [&](int world) { return world != processes; });
+  std::erase_if(spec.kernels, [](const KernelSpec& kernel) { return kernel.worlds.empty(); });
+  if (!spec.kernels.empty()) return;
+  throw UsageError("this is one of " + std::to_string(processes) +
+                   " processes, but no kernel is described for a world of " + std::to_string(processes) +
+                   "; say --world " + std::to_string(processes));
+}
+
+ExitCode start_ranks_of(const Spec& spec, const std::string& file) {
+  if (file == "-") throw UsageError("--processes reads the specification once for each; give a file");
+  const int world = spec.kernels.front().worlds.front();
+  for (const KernelSpec& kernel : spec.kernels) {
+    if (std::ranges::any_of(kernel.worlds, [&](int other) { return other != world; })) {
+      throw UsageError("--processes starts the processes of one world; choose with --world");
+    }
+  }
+  return start_ranks(world);
+}
+
 /// The job has a random name: process numbers are alike in containers that share a network, and with it the names of
 /// sockets.
 ExitCode start_ranks(int size) {

@@ -69,22 +69,6 @@ void require_one_plan(const std::vector<Plan>& plans, const RunCommand& command)
   throw UsageError("--input and --output are for one kernel and one world; choose with --kernel and --world");
 }
 
-/// The one world that processes are started for.
-int world_of_processes(const std::vector<Plan>& plans) {
-  const int world = plans.front().problem.world;
-  if (std::ranges::all_of(plans, [&](const Plan& plan) { return plan.problem.world == world; })) return world;
-  throw UsageError("--processes starts the processes of one world; choose with --world");
-}
-
-/// Those that so many processes can run.
-void keep_world(std::vector<Plan>& plans, int world) {
-  std::erase_if(plans, [&](const Plan& plan) { return plan.problem.world != world; });
-  if (!plans.empty()) return;
-  throw UsageError("this is one of " + std::to_string(world) +
-                   " processes, but no kernel is described for a world of " + std::to_string(world) + "; say --world " +
-                   std::to_string(world));
-}
-
 /// `prints`: this process shows and writes what comes of it.
 RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progress, bool prints) {
   const Assignments outputs = parse_assignments("--output", command.outputs);
@@ -125,16 +109,14 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
 ExitCode run(const RunCommand& command) {
   check_compiler(command.compiler);
   const Target* target = &target_named(command.target);
-  const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
-  const std::vector<TuningTable> tables = command.tuning.tables();
-  std::vector<Plan> plans = plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
+  Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   const std::optional<OwnRank> self = command.processes ? rank_of_this_process() : std::nullopt;
-  if (self.has_value()) keep_world(plans, self->size);
+  if (self.has_value()) keep_world(spec, self->size);
+  const std::vector<TuningTable> tables = command.tuning.tables();
+  const std::vector<Plan> plans =
+      plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
   require_one_plan(plans, command);
-  if (command.processes && !self.has_value()) {
-    if (command.spec == "-") throw UsageError("--processes reads the specification once for each; give a file");
-    return start_ranks(world_of_processes(plans));
-  }
+  if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
   const bool prints = !self.has_value() || self->rank == 0;
 
   ExitCode code = ok;

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/measuring.hpp"
 #include "generator/cli/options.hpp"
+#include "generator/cli/processes.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
 #include "generator/plan/describe.hpp"
@@ -46,6 +48,7 @@ struct TuneCommand {
   bool again = false;
   bool model = false;
   bool json = false;
+  bool processes = false;
 };
 
 constexpr const char* footer =
@@ -53,7 +56,8 @@ constexpr const char* footer =
 writes it into a tuning table, which `variant: auto` asks from then on in `run`, `bench` and programs that compile at
 run time (and with --tuning in `generate`, `compile` and `explain`). Every candidate's results are verified before it is
 timed. What the table has already, measured on the same device, driver and irisgen, is not measured again, so that an
-interrupted run goes on where it ended. Candidates are `tune:` of the description, or values near the Plan's own.
+interrupted run goes on where it ended. Candidates are `tune:` of the description, or values near the Plan's own. With
+--processes each rank is a process, as under torchrun and mpirun, whose processes it joins; rank 0 decides and writes.
 
 The table is $IRISGEN_TUNING, else $XDG_CONFIG_HOME/irisgen/tuning.json, else ~/.config/irisgen/tuning.json.
 
@@ -61,6 +65,7 @@ Examples:
   irisgen tune spec.yaml
   irisgen tune spec.yaml --sizes 1K:1G --world 4 --budget 5m
   irisgen tune spec.yaml --table kernels.tuning.json
+  irisgen tune spec.yaml --world 4 --processes
   irisgen tune spec.yaml --target gfx942 --model        what can be told without such a GPU)";
 
 /// `60s`, `5m`, `1h`, `90`.
@@ -254,35 +259,29 @@ void check_before_measuring(const Spec& spec, const Target& target, const std::f
   }
 }
 
-ExitCode tune(const TuneCommand& command) {
-  check_compiler(command.compiler);
-  const Spec spec = select(load_spec(command.spec, command.world), command.kernel);
-  const double budget_s = seconds_of(command.budget);
-  if (command.model) return show_model(command, spec);
-  for (const KernelSpec& kernel : spec.kernels) tuned_sizes(kernel, command.sizes);
-  const std::filesystem::path file = command.table.empty() ? iris::user_tuning_file() : command.table;
-  if (file.empty()) throw UsageError("there is no place for the table; set HOME, or name a file (--table)");
-  iris::TuneOptions options{.budget_s = budget_s,
-                            .batches = command.batches,
+/// `prints`: this process shows what comes of it, and writes the table.
+ExitCode tune_kernels(const TuneCommand& command, const Spec& spec, const Target& target,
+                      const std::filesystem::path& file, bool prints) {
+  iris::TuneOptions options{.batches = command.batches,
                             .seed = command.seed,
                             .compiler = command.compiler,
-                            .known = iris::read_tuning(file)};
-  if (command.again) options.known = {};
-  const Target& target = measured_target(command.target);
-  check_before_measuring(spec, target, file);
+                            .processes = command.processes,
+                            .known = command.again ? TuningTable() : iris::read_tuning(file)};
   bool written = false;
   options.found = [&](const TuningEntry& entry) {
-    iris::add_tuning(file, entry);
+    if (prints) iris::add_tuning(file, entry);
     options.known.set(entry);
     written = true;
   };
   Progress progress;
   Json all = Json::array();
   bool right = true;
+  const double budget_s = seconds_of(command.budget);
   const auto start = std::chrono::steady_clock::now();
   for (const KernelSpec& kernel : spec.kernels) {
     options.sizes = tuned_sizes(kernel, command.sizes);
     options.progress = [&](int problem, int problems, std::string_view doing, int candidates) {
+      if (!prints) return;
       progress.show(kernel.name + ": " + std::to_string(problem + 1) + " of " + std::to_string(problems) + ": " +
                     std::string(doing) + " (" + std::to_string(candidates) + ")");
     };
@@ -293,15 +292,29 @@ ExitCode tune(const TuneCommand& command) {
       progress.clear();
       for (const iris::TunedProblem& problem : report.problems) right = right && problem.best >= 0;
       all.push_back(to_json(report, world));
-      if (!command.json) print(report, world, is_for_tables(kernel));
+      if (prints && !command.json) print(report, world, is_for_tables(kernel));
     }
   }
-  if (command.json) {
-    print_json(all);
-  } else if (written) {
-    std::cout << "  written to " << file.string() << '\n';
-  }
+  if (prints && command.json) print_json(all);
+  if (prints && !command.json && written) std::cout << "  written to " << file.string() << '\n';
   return right ? ok : failed;
+}
+
+ExitCode tune(const TuneCommand& command) {
+  check_compiler(command.compiler);
+  Spec spec = select(load_spec(command.spec, command.world), command.kernel);
+  seconds_of(command.budget);
+  if (command.model) return show_model(command, spec);
+  const std::optional<OwnRank> self = command.processes ? rank_of_this_process() : std::nullopt;
+  if (self.has_value()) keep_world(spec, self->size);
+  for (const KernelSpec& kernel : spec.kernels) tuned_sizes(kernel, command.sizes);
+  const std::filesystem::path file = command.table.empty() ? iris::user_tuning_file() : command.table;
+  if (file.empty()) throw UsageError("there is no place for the table; set HOME, or name a file (--table)");
+  iris::read_tuning(file);  // what is wrong with it is better known before the measurement
+  const Target& target = measured_target(command.target);
+  check_before_measuring(spec, target, file);
+  if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
+  return tune_kernels(command, spec, target, file, !self.has_value() || self->rank == 0);
 }
 
 }  // namespace
@@ -325,6 +338,7 @@ void add_tune(CLI::App& program, Action& action) {
       ->capture_default_str();
   app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");
   app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
+  app->add_flag("--processes", command->processes, "A process for each rank instead of a thread");
   app->add_flag("--model", command->model, "Measure nothing: show what the model says of a target");
   app->add_flag("--json", command->json, "Print JSON");
   app->callback([command, &action] { action = [command] { return tune(*command); }; });

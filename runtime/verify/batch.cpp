@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <span>
+#include <string>
 #include <utility>
+
+#include "runtime/world/context.hpp"
 
 namespace iris {
 namespace {
@@ -29,9 +33,21 @@ class TimeStamp {
   Event event_;
 };
 
+/// What each rank gives, in the order of ranks. Collective.
+Times gather_times(Context& context, std::span<const double> own_us) {
+  const std::string bytes(reinterpret_cast<const char*>(own_us.data()), own_us.size_bytes());
+  Times times;
+  for (const std::string& of_rank :
+       context.state().collectives->all_gather({.call = "the times of batches", .state = {}}, bytes)) {
+    times.emplace_back(of_rank.size() / sizeof(double));
+    std::memcpy(times.back().data(), of_rank.data(), times.back().size() * sizeof(double));
+  }
+  return times;
+}
+
 /// The same on every rank, because all compute it from all ranks' times of the warm-up.
-int launches_of_batch(const std::vector<double>& warm_up_us, int most) {
-  const double slowest_us = std::max(*std::ranges::max_element(warm_up_us), 1e-3);
+int launches_of_batch(const std::vector<double>& slowest_rank_us, int most) {
+  const double slowest_us = std::max(slowest_rank_us.front(), 1e-3);
   return std::clamp(static_cast<int>(longest_batch_ms * 1000 / slowest_us), 1, most);
 }
 
@@ -78,32 +94,33 @@ void Batch::launch_each() const {
   for (int launch = 0; launch < launches_; ++launch) launch_();
 }
 
-Times times_of(int batches, int world) {
-  return {static_cast<std::size_t>(batches) + 1, std::vector<double>(static_cast<std::size_t>(world))};
-}
-
-BatchSeries::BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs, Times& times)
-    : context_(context), stream_(stream), launch_(std::move(launch)), as_graphs_(as_graphs), times_(times) {}
+BatchSeries::BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs)
+    : context_(context), stream_(stream), launch_(std::move(launch)), as_graphs_(as_graphs) {}
 
 void BatchSeries::warm_up(int most_launches) {
   constexpr int warm_up_launches = 5;
   batch_ = std::make_unique<Batch>(context_, stream_, launch_, warm_up_launches, false);
   batch_->time_us();
-  time(0);
-  context_.barrier();
-  batch_ = std::make_unique<Batch>(context_, stream_, launch_, launches_of_batch(times_[0], most_launches), as_graphs_);
+  const std::vector<double> warm_up_us = {batch_->time_us()};
+  const std::vector<double> slowest_us = sorted_times(gather_times(context_, warm_up_us));
+  batch_ =
+      std::make_unique<Batch>(context_, stream_, launch_, launches_of_batch(slowest_us, most_launches), as_graphs_);
   batch_->time_us();  // a graph's first launch brings it to the device
 }
 
-void BatchSeries::time(std::size_t batch) {
-  times_[batch][static_cast<std::size_t>(context_.rank())] = batch_->time_us();
+void BatchSeries::time() {
+  own_us_.push_back(batch_->time_us());
+}
+
+Times BatchSeries::gather() const {
+  return gather_times(context_, own_us_);
 }
 
 std::vector<double> sorted_times(const Times& times) {
-  std::vector<double> slowest_rank;
-  slowest_rank.reserve(times.size());
-  for (const std::vector<double>& batch : std::span(times).subspan(1)) {
-    slowest_rank.push_back(*std::ranges::max_element(batch));
+  std::vector<double> slowest_rank = times.front();
+  for (const std::vector<double>& rank : times) {
+    std::ranges::transform(rank, slowest_rank, slowest_rank.begin(),
+                           [](double one, double other) { return std::max(one, other); });
   }
   std::ranges::sort(slowest_rank);
   return slowest_rank;

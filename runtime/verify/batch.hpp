@@ -34,28 +34,30 @@ class Batch {
   Graph graph_ = nullptr;
 };
 
-/// Microseconds per launch, [batch][rank]; every rank writes its own column. The first row is of a warm-up.
+/// Microseconds per launch, [rank][batch].
 using Times = std::vector<std::vector<double>>;
-Times times_of(int batches, int world);
 
-/// Warms up, and then times as many batches as `times` has rows, each of at most `most_launches`, fewer where a launch
-/// is long. Every rank calls each of these alike.
+/// Warms up, and then times batches, each of at most `most_launches`, fewer where a launch is long. Every rank calls
+/// each of these alike.
 class BatchSeries {
  public:
-  BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs, Times& times);
+  BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs);
   void warm_up(int most_launches);
-  void time(std::size_t batch);
+  /// One batch more.
+  void time();
+  /// Of all batches, on every rank those of all. Collective.
+  Times gather() const;
 
  private:
   Context& context_;
   Stream stream_;
   std::function<void()> launch_;
   bool as_graphs_;
-  Times& times_;
   std::unique_ptr<Batch> batch_;
+  std::vector<double> own_us_;
 };
 
-/// Of the slowest rank, from the fastest batch to the slowest; the warm-up does not count.
+/// Of each batch the slowest rank's, from the fastest batch to the slowest.
 std::vector<double> sorted_times(const Times& times);
 double median(const std::vector<double>& sorted);
 

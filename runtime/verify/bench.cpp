@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
@@ -53,23 +55,24 @@ struct Readings {
 
 /// The batches of a fused kernel and those of its product take turns, so that the chip is as warm for one as for the
 /// other.
-void measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs,
-                     Readings& readings) {
+Readings measure_on_rank(Context& context, const Pair& pair, const BenchOptions& options, bool as_graphs) {
   const BenchBuffers buffers(context, pair.kernel.plan, options.seed);
-  Measurement kernel(context, pair.kernel, buffers, as_graphs, readings.kernel);
+  Measurement kernel(context, pair.kernel, buffers, as_graphs);
   std::optional<BenchBuffers> product_buffers;
   std::optional<Measurement> product;
   if (pair.product) {
     product_buffers.emplace(context, pair.product->plan, options.seed);
-    product.emplace(context, *pair.product, *product_buffers, as_graphs, readings.product);
+    product.emplace(context, *pair.product, *product_buffers, as_graphs);
   }
   kernel.batches().warm_up(options.launches);
   if (product) product->batches().warm_up(options.launches);
-  for (std::size_t batch = 1; batch < readings.kernel.size(); ++batch) {
-    kernel.batches().time(batch);
-    if (product) product->batches().time(batch);
+  for (int batch = 0; batch < options.batches; ++batch) {
+    kernel.batches().time();
+    if (product) product->batches().time();
   }
-  context.barrier();
+  Readings readings{.kernel = kernel.batches().gather(), .product = {}};
+  if (product) readings.product = product->batches().gather();
+  return readings;
 }
 
 BenchPoint make_point(const Pair& pair, int world, const irisgen::Target& target, const Readings& readings) {
@@ -123,26 +126,28 @@ BenchReport bench_operation(const KernelSpec& kernel, int world, const irisgen::
     heap_bytes = std::max(heap_bytes, heap_bytes_of(all.back()));
   }
 
-  World ranks({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed});
+  const std::unique_ptr<World> ranks =
+      open_world({.size = world, .target = std::string(target.name), .heap_bytes = heap_bytes, .seed = options.seed},
+                 options.processes, kernel.name);
+  const WorldDevices devices = devices_of(*ranks);
   BenchReport report;
   report.kernel = kernel.name;
   report.pattern = kernel.problem.pattern;
   report.dtype = kernel.problem.dtype;
   report.link_gbs = target.rates.link_gbs;
+  report.device = devices.description;
   report.world = world;
+  report.ranks_per_device = devices.most_ranks;
   if (library) report.library = library->description();
-  ranks.run([&](Context& context) {
-    if (context.rank() == 0) report.device = context.device().description();
-  });
-  report.ranks_per_device = ranks_per_device(ranks);
   std::optional<const LibraryBench> library_bench;
-  if (library) library_bench.emplace(*library, ranks, report.ranks_per_device, world);
+  if (library) library_bench.emplace(*library, *ranks, report.ranks_per_device, world);
   for (const Pair& pair : all) {
     if (options.progress) options.progress(static_cast<int>(report.points.size()), static_cast<int>(all.size()));
-    const Times times = times_of(options.batches, world);
-    Readings readings = {times, times};
-    ranks.run(
-        [&](Context& context) { measure_on_rank(context, pair, options, report.ranks_per_device == 1, readings); });
+    Readings readings;
+    ranks->run([&](Context& context) {
+      Readings of_all = measure_on_rank(context, pair, options, report.ranks_per_device == 1);
+      if (options.processes || context.rank() == 0) readings = std::move(of_all);
+    });
     report.points.push_back(make_point(pair, world, target, readings));
     if (library_bench) report.points.back().library = library_bench->measure(pair.kernel.plan, options);
   }

@@ -1,12 +1,15 @@
 #include "runtime/verify/library_bench.hpp"
 
 #include <cstddef>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "runtime/verify/batch.hpp"
 #include "runtime/verify/bench_buffers.hpp"
+#include "runtime/world/context.hpp"
 
 namespace iris {
 namespace {
@@ -25,14 +28,23 @@ class NamedStream {
   Stream stream_;
 };
 
-void time_all(Context& context, const Problem& problem, const BenchOptions& options, const Communicator& communicator,
-              const void* input, void* output, Times& times) {
+Times time_all(Context& context, const Problem& problem, const BenchOptions& options, const Communicator& communicator,
+               const void* input, void* output) {
   const NamedStream stream(context.device());
-  BatchSeries batches(
-      context, stream.get(), [&] { communicator.enqueue(problem, input, output, stream.get()); }, true, times);
+  BatchSeries batches(context, stream.get(), [&] { communicator.enqueue(problem, input, output, stream.get()); }, true);
   batches.warm_up(options.launches);
-  for (std::size_t batch = 1; batch < times.size(); ++batch) batches.time(batch);
-  context.barrier();
+  for (int batch = 0; batch < options.batches; ++batch) batches.time();
+  return batches.gather();
+}
+
+/// What rank 0 has made, on every rank. Collective.
+NcclUniqueId broadcast_id(Context& context, const CollectiveLibrary& library) {
+  NcclUniqueId id = context.rank() == 0 ? library.make_id() : NcclUniqueId{};
+  const std::string bytes =
+      context.state().collectives->broadcast({.call = "the identifier of a communicator", .state = {}},
+                                             std::string(reinterpret_cast<const char*>(&id), sizeof id));
+  std::memcpy(&id, bytes.data(), sizeof id);
+  return id;
 }
 
 }  // namespace
@@ -43,8 +55,8 @@ LibraryBench::LibraryBench(const CollectiveLibrary& library, World& ranks, int r
     throw std::runtime_error(library.description() + " wants a GPU for each rank, and " +
                              std::to_string(ranks_per_device) + " ranks share one; measure fewer ranks (--world)");
   }
-  const NcclUniqueId id = library_.make_id();
   ranks_.run([&](Context& context) {
+    const NcclUniqueId id = broadcast_id(context, library_);
     communicators_[static_cast<std::size_t>(context.rank())] =
         std::make_unique<const Communicator>(library_, id, world, context.rank());
   });
@@ -60,12 +72,14 @@ LibraryBench::~LibraryBench() {
 
 LibraryTimes LibraryBench::measure(const irisgen::Plan& plan, const BenchOptions& options) const {
   const Problem& problem = plan.problem;
-  Times plain = times_of(options.batches, problem.world);
-  Times in_windows = plain;
+  Times plain;
+  Times in_windows;
   ranks_.run([&](Context& context) {
     const Communicator& communicator = *communicators_[static_cast<std::size_t>(context.rank())];
     const BenchBuffers buffers(context, plan, options.seed);
-    time_all(context, problem, options, communicator, buffers.pointers()[0], buffers.pointers()[1], plain);
+    const bool notes = options.processes || context.rank() == 0;
+    Times of_all = time_all(context, problem, options, communicator, buffers.pointers()[0], buffers.pointers()[1]);
+    if (notes) plain = std::move(of_all);
     if (!library_.has_windows()) return;
     const LibraryMemory from(library_, buffers.bytes()[0]);
     const LibraryMemory to(library_, buffers.bytes()[1]);
@@ -73,7 +87,8 @@ LibraryTimes LibraryBench::measure(const irisgen::Plan& plan, const BenchOptions
     context.barrier();  // a rank that has no memory left tells the others here, before they wait for it
     const Window of_input(communicator, from);
     const Window of_output(communicator, to);
-    time_all(context, problem, options, communicator, from.data(), to.data(), in_windows);
+    of_all = time_all(context, problem, options, communicator, from.data(), to.data());
+    if (notes) in_windows = std::move(of_all);
   });
   return {.time_us = median(sorted_times(plain)),
           .window_us = library_.has_windows() ? median(sorted_times(in_windows)) : 0};

@@ -1,12 +1,15 @@
 #include "runtime/verify/measurement.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
 #include "iris/bench.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/world/context.hpp"
 #include "runtime/world/heap.hpp"
+#include "runtime/world/packing.hpp"
 
 namespace iris {
 
@@ -39,10 +42,27 @@ std::size_t heap_bytes_of(const Measured& measured) {
   return static_cast<std::size_t>(layout.total_bytes) + Heap::alignment;
 }
 
-int ranks_per_device(World& ranks) {
-  std::vector<int> devices(static_cast<std::size_t>(ranks.size()));
-  ranks.run([&](Context& context) { devices[static_cast<std::size_t>(context.rank())] = context.device().index(); });
-  return static_cast<int>(std::ranges::count(devices, devices.front()));
+std::unique_ptr<World> open_world(const WorldOptions& options, bool processes, const std::string& kernel) {
+  std::unique_ptr<World> world(processes ? new World(World::join(options)) : new World(options));
+  if (world->size() == options.size) return world;
+  throw std::runtime_error(kernel + " was made for " + std::to_string(options.size) + " ranks, but there are " +
+                           std::to_string(world->size()) + " processes");
+}
+
+WorldDevices devices_of(World& ranks) {
+  WorldDevices devices;
+  std::mutex mutex;  // of what every rank of this process writes alike
+  ranks.run([&](Context& context) {
+    Context::State& rank = context.state();
+    const std::vector<std::string> all =
+        rank.collectives->all_gather({.call = "the devices of ranks", .state = {}},
+                                     pack({rank.device.description(), std::to_string(rank.ranks_on_device)}));
+    const std::lock_guard lock(mutex);
+    devices.description = unpack(all.front(), 2)[0];
+    for (const std::string& said : all)
+      devices.most_ranks = std::max(devices.most_ranks, std::stoi(unpack(said, 2)[1]));
+  });
+  return devices;
 }
 
 }  // namespace iris

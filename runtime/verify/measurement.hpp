@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,9 +34,9 @@ std::size_t heap_bytes_of(const Measured& measured);
 /// An operation on one rank, and how its batches go.
 class Measurement {
  public:
-  Measurement(Context& context, const Measured& measured, const BenchBuffers& buffers, bool as_graphs, Times& times)
+  Measurement(Context& context, const Measured& measured, const BenchBuffers& buffers, bool as_graphs)
       : operation_(context, measured.built),
-        batches_(context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers()); }, as_graphs, times) {}
+        batches_(context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers()); }, as_graphs) {}
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
@@ -45,7 +47,15 @@ class Measurement {
   BatchSeries batches_;
 };
 
-/// The most ranks of a world of this target that share a device here.
-int ranks_per_device(World& ranks);
+/// The ranks of `options`: threads of this process, or processes, of which this is one. Throws a sentence that begins
+/// with `kernel` if there are not as many processes.
+std::unique_ptr<World> open_world(const WorldOptions& options, bool processes, const std::string& kernel);
+
+/// What rank 0 says of its device, and the most ranks that share one. Collective.
+struct WorldDevices {
+  std::string description;
+  int most_ranks = 1;
+};
+WorldDevices devices_of(World& ranks);
 
 }  // namespace iris

@@ -15,6 +15,7 @@
 #include "irisgen/pattern.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/system/host_memory.hpp"
+#include "runtime/verify/measurement.hpp"
 #include "runtime/verify/random.hpp"
 #include "runtime/verify/rank_buffers.hpp"
 #include "runtime/verify/run_parts.hpp"
@@ -127,11 +128,7 @@ Run::Run(const BuiltOperation& built, const RunOptions& options, const WorstElem
                            .seed = options.seed,
                            .locate = source_locator(),
                            .watch = watched != nullptr ? &watch_ : nullptr};
-  world_.reset(options.processes ? new World(World::join(world)) : new World(world));
-  if (world_->size() != manifest_.problem.world) {
-    throw std::runtime_error(manifest_.name + " was made for " + std::to_string(manifest_.problem.world) +
-                             " ranks, but there are " + std::to_string(world_->size()) + " processes");
-  }
+  world_ = open_world(world, options.processes, manifest_.name);
   ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 

@@ -13,6 +13,7 @@
 #include "iris/run.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
+#include "runtime/verify/agreement.hpp"
 #include "runtime/verify/measurement.hpp"
 #include "runtime/verify/search.hpp"
 
@@ -28,22 +29,30 @@ constexpr int launches_verified = 3;  ///< both ping-pong buffers, and the first
 /// Candidates of one problem on this machine's GPUs.
 class GpuBench : public CandidateBench {
  public:
-  GpuBench(const KernelSpec& kernel, int world, const irisgen::Target& target, const TuneOptions& options)
-      : kernel_(kernel), world_(world), target_(target), options_(options) {}
+  GpuBench(const KernelSpec& kernel, int world, const irisgen::Target& target, const TuneOptions& options,
+           const Agreement& agreement)
+      : kernel_(kernel), world_(world), target_(target), options_(options), agreement_(agreement) {}
 
+  /// Ranks launch together what all of them could build, and take what is right on all of them.
   std::vector<std::string> verify(Candidates candidates) override {
-    build(candidates);
-    std::vector<std::string> problems;
-    for (const TuningCandidate* candidate : candidates) problems.push_back(verify(*candidate));
-    return problems;
+    std::vector<std::string> problems = agreement_.first_words(build(candidates));
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (problems[i].empty()) problems[i] = verify(*candidates[i]);
+    }
+    return agreement_.first_words(problems);
   }
 
   std::vector<Timing> time(Candidates candidates, int batches) override {
+    std::vector<Timing> together;
+    std::string failure;
     try {
-      return time_together(candidates, batches);
+      together = time_together(candidates, batches);
     } catch (const std::runtime_error& error) {
-      if (candidates.size() == 1) return {{.why = error.what()}};
+      failure = error.what();
     }
+    failure = agreement_.first_words({failure}).front();
+    if (failure.empty()) return together;
+    if (candidates.size() == 1) return {{.why = failure}};
     std::vector<Timing> timings;  // without the one that fails
     timings.reserve(candidates.size());
     for (std::size_t i = 0; i < candidates.size(); ++i) timings.push_back(time(candidates.subspan(i, 1), batches)[0]);
@@ -70,8 +79,8 @@ class GpuBench : public CandidateBench {
     return built;
   }
 
-  /// On all cores.
-  void build(Candidates candidates) {
+  /// On all cores. Why each cannot be; empty if it can.
+  std::vector<std::string> build(Candidates candidates) {
     std::vector<Built> all(candidates.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
@@ -82,18 +91,22 @@ class GpuBench : public CandidateBench {
       const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
       for (std::size_t i = 0; i < std::min(cores, candidates.size()); ++i) threads.emplace_back(work);
     }
-    for (std::size_t i = 0; i < candidates.size(); ++i) built_.insert_or_assign(candidates[i], std::move(all[i]));
+    std::vector<std::string> problems;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      problems.push_back(all[i].why);
+      built_.insert_or_assign(candidates[i], std::move(all[i]));
+    }
+    return problems;
   }
 
   std::string verify(const TuningCandidate& candidate) {
-    const Built& built = built_.at(&candidate);
-    if (!built.why.empty()) return built.why;
     try {
       RunOptions options;
       options.seed = options_.seed;
       options.repeat = launches_verified;
+      options.processes = options_.processes;
       options.reference = reference_of(candidate.plan);
-      const RunReport report = run_operation(built.verified, options);
+      const RunReport report = run_operation(built_.at(&candidate).verified, options);
       if (report.passed) return "";
       if (!report.violations.empty()) return "wrong: " + report.violations.front();
       return "wrong: " + std::to_string(report.wrong) + " of " + std::to_string(report.elements) + " elements";
@@ -106,25 +119,27 @@ class GpuBench : public CandidateBench {
     const irisgen::Plan& plan = candidates.front()->plan;
     std::size_t heap_bytes = heap_bytes_of(plan);
     for (const TuningCandidate* candidate : candidates) heap_bytes += heap_bytes_of(built_.at(candidate).measured);
-    World ranks({.size = world_, .target = std::string(target_.name), .heap_bytes = heap_bytes, .seed = options_.seed});
-    std::vector<Times> times(candidates.size(), times_of(batches, world_));
-    ranks.run([&](Context& context) {
+    const std::unique_ptr<World> ranks = open_world(
+        {.size = world_, .target = std::string(target_.name), .heap_bytes = heap_bytes, .seed = options_.seed},
+        options_.processes, kernel_.name);
+    std::vector<Timing> timings(candidates.size());
+    ranks->run([&](Context& context) {
       const BenchBuffers buffers(context, plan, options_.seed);
       std::vector<std::unique_ptr<Measurement>> measurements;
       measurements.reserve(candidates.size());
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         measurements.push_back(
-            std::make_unique<Measurement>(context, built_.at(candidates[i]).measured, buffers, true, times[i]));
+            std::make_unique<Measurement>(context, built_.at(candidates[i]).measured, buffers, true));
       }
       for (const auto& measurement : measurements) measurement->batches().warm_up(launches_of_batch);
-      for (std::size_t batch = 1; batch < times.front().size(); ++batch) {
-        for (const auto& measurement : measurements) measurement->batches().time(batch);
+      for (int batch = 0; batch < batches; ++batch) {
+        for (const auto& measurement : measurements) measurement->batches().time();
       }
-      context.barrier();
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const double time_us = median(sorted_times(measurements[i]->batches().gather()));
+        if (options_.processes || context.rank() == 0) timings[i].time_us = time_us;
+      }
     });
-    std::vector<Timing> timings;
-    timings.reserve(times.size());
-    for (const Times& each : times) timings.push_back({.time_us = median(sorted_times(each))});
     return timings;
   }
 
@@ -132,6 +147,7 @@ class GpuBench : public CandidateBench {
   int world_;
   const irisgen::Target& target_;
   const TuneOptions& options_;
+  const Agreement& agreement_;
   std::map<const TuningCandidate*, Built> built_;
 };
 
@@ -168,18 +184,22 @@ TunedProblem problem_of_entry(const irisgen::TuningEntry& entry) {
           .best = 0};
 }
 
+/// The table of rank 0: others may have read it at another time.
+irisgen::TuningTable agree_on(const irisgen::TuningTable& known, const Agreement& agreement) {
+  return irisgen::parse_tuning("the tuning table of rank 0", agreement.of_rank_0(irisgen::to_json(known)));
+}
+
 /// The device of all ranks, and that each has one of its own. The world stays, so that the devices are not opened anew
 /// for each candidate.
-std::unique_ptr<World> open_devices(int world, const irisgen::Target& target, TuneReport& report) {
-  auto ranks = std::make_unique<World>(
-      WorldOptions{.size = world, .target = std::string(target.name), .heap_bytes = 1 << 20, .seed = 0});
-  if (ranks_per_device(*ranks) > 1) {
+std::unique_ptr<World> open_devices(int world, const irisgen::Target& target, bool processes, TuneReport& report) {
+  std::unique_ptr<World> ranks = open_world(
+      {.size = world, .target = std::string(target.name), .heap_bytes = 1 << 20, .seed = 0}, processes, report.kernel);
+  const WorldDevices devices = devices_of(*ranks);
+  if (devices.most_ranks > 1) {
     throw std::runtime_error("ranks that share a GPU run as no others do, and there are fewer GPUs than " +
                              std::to_string(world) + "; tune fewer ranks (--world)");
   }
-  ranks->run([&](Context& context) {
-    if (context.rank() == 0) report.device = context.device().description();
-  });
+  report.device = devices.description;
   report.driver = survey_gpus().api;
   return ranks;
 }
@@ -206,17 +226,20 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     throw std::invalid_argument("times on the CPU say nothing about a GPU: only GPUs can be tuned");
   if (options.batches < 1) throw std::invalid_argument("a measurement needs at least one batch");
   const auto start = std::chrono::steady_clock::now();
-  const auto out_of_time = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.budget_s;
-  };
   const std::vector<KernelSpec> kernels = kernels_to_measure(kernel, world, options.sizes);
   TuneReport report{.kernel = kernel.name};
-  const std::unique_ptr<World> devices = open_devices(world, target, report);
+  const std::unique_ptr<World> devices = open_devices(world, target, options.processes, report);
+  const Agreement agreement(options.processes ? devices.get() : nullptr);
+  const auto out_of_time = [&] {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    return agreement.of_rank_0(spent.count() > options.budget_s);
+  };
+  const irisgen::TuningTable known_to_all = options.processes ? agree_on(options.known, agreement) : options.known;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
     const Problem& problem = candidates.front().plan.problem;
     const bool asks = irisgen::is_left_to_plan(kernel) && kernel.tune.empty();
-    const auto* known = asks ? find_known(options.known, problem, target, report) : nullptr;
+    const auto* known = asks ? find_known(known_to_all, problem, target, report) : nullptr;
     if (known != nullptr) {
       report.problems.push_back(problem_of_entry(*known));
       continue;
@@ -229,7 +252,7 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
       if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(kernels.size()), doing, count);
     };
     TunedProblem tuned{.problem = problem, .bytes = irisgen::bus_size(problem)};
-    GpuBench bench(kernels[i], world, target, options);
+    GpuBench bench(kernels[i], world, target, options, agreement);
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
     if (tuned.best >= 0 && options.found && irisgen::is_for_tables(kernel))

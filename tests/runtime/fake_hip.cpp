@@ -2,11 +2,19 @@
 
 #include "tests/runtime/fake_hip.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
 
+#include "iris/device/abi.hpp"
 #include "runtime/hip/api.hpp"
 
 namespace {
@@ -25,8 +33,12 @@ bool is_device(int device) {
   return device >= 0 && device < state().devices;
 }
 
+/// Of the state and of memory: ranks that are threads call at once.
+std::mutex mutex;
+
 /// Fresh memory is dirty, so that a test sees whether it was cleared.
 int make_dirty(void** memory, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xab, bytes);
   ++state().live_allocations;
@@ -34,15 +46,57 @@ int make_dirty(void** memory, std::size_t bytes) {
 }
 
 int make_handle(void** handle, int& live) {
+  const std::lock_guard lock(mutex);
   *handle = std::malloc(1);
   ++live;
   return ok;
 }
 
 int drop_handle(void* handle, int& live) {
+  const std::lock_guard lock(mutex);
   std::free(handle);
   --live;
   return ok;
+}
+
+/// A device's memory, which other processes can map.
+struct Memory {
+  std::size_t bytes;
+  int file;  ///< -1: of another process
+};
+std::map<void*, Memory> memories;
+
+/// What stands in a handle of interprocess communication.
+struct Shared {
+  pid_t process;
+  void* address;
+  Memory memory;
+};
+
+void* map_memory(const Memory& memory) {
+  void* const address = ::mmap(nullptr, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
+  memories[address] = memory;
+  return address;
+}
+
+/// Whether so many bytes lie in a device's memory that begins there.
+bool holds(void* begin, const char* data, std::size_t bytes) {
+  const auto found = memories.find(begin);
+  return found != memories.end() && data >= begin &&
+         data + bytes <= static_cast<const char*>(begin) + found->second.bytes;
+}
+
+/// As if every kernel were an all_reduce of so many f32, of buffers that all ranks have filled before they launch.
+void sum_over_ranks(const iris::device::Context& context, const char* input, char* output, std::size_t count) {
+  char* const base = context.heap[context.rank];
+  if (!holds(base, input, count * sizeof(float)) || !holds(base, output, count * sizeof(float))) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (int rank = 0; rank < context.world; ++rank) {
+      sum += reinterpret_cast<const float*>(input - base + context.heap[rank])[i];
+    }
+    reinterpret_cast<float*>(output)[i] = sum;
+  }
 }
 
 }  // namespace
@@ -87,6 +141,7 @@ int hipDeviceCanAccessPeer(int* can, int, int) {
   return ok;
 }
 int hipDeviceEnablePeerAccess(int peer, unsigned) {
+  const std::lock_guard lock(mutex);
   if (state().peers_already_enabled) return 704;
   state().enabled_peers.emplace_back(current_device, peer);
   return ok;
@@ -104,26 +159,53 @@ int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
   return is_device(device) ? ok : invalid_device;
 }
 
-/// The handle is the address: processes of this fake share no memory.
+/// In the process that made it, the address stays.
 int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* memory) {
-  std::memcpy(handle->reserved, &memory, sizeof memory);
+  const std::lock_guard lock(mutex);
+  const Shared shared{::getpid(), memory, memories.at(memory)};
+  static_assert(sizeof shared <= sizeof handle->reserved);
+  std::memcpy(handle->reserved, &shared, sizeof shared);
   return ok;
 }
 int hipIpcOpenMemHandle(void** memory, iris::hip::IpcHandle handle, unsigned flags) {
-  std::memcpy(memory, handle.reserved, sizeof *memory);
+  const std::lock_guard lock(mutex);
+  Shared shared{};
+  std::memcpy(&shared, handle.reserved, sizeof shared);
+  *memory = shared.address;
+  if (shared.process != ::getpid()) {
+    const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.memory.file);
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return 1;
+    *memory = map_memory({shared.memory.bytes, file});
+    ::close(file);
+    memories[*memory].file = -1;
+  }
   ++state().open_handles;
   return flags == 1 ? ok : 1;
 }
-int hipIpcCloseMemHandle(void*) {
+int hipIpcCloseMemHandle(void* memory) {
+  const std::lock_guard lock(mutex);
+  if (memories.at(memory).file < 0) ::munmap(memory, memories.at(memory).bytes);
   --state().open_handles;
   return ok;
 }
 
 int hipExtMallocWithFlags(void** memory, std::size_t bytes, unsigned) {
-  return make_dirty(memory, bytes);
+  const std::lock_guard lock(mutex);
+  const int file = ::memfd_create("fake HIP", MFD_CLOEXEC);
+  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) return 2;
+  *memory = map_memory({bytes, file});
+  std::memset(*memory, 0xab, bytes);
+  ++state().live_allocations;
+  return ok;
 }
 int hipFree(void* memory) {
-  return drop_handle(memory, state().live_allocations);
+  const std::lock_guard lock(mutex);
+  ::munmap(memory, memories.at(memory).bytes);
+  ::close(memories.at(memory).file);
+  memories.erase(memory);
+  --state().live_allocations;
+  return ok;
 }
 int hipHostMalloc(void** memory, std::size_t bytes, unsigned) {
   return make_dirty(memory, bytes);
@@ -132,6 +214,7 @@ int hipHostFree(void* memory) {
   return drop_handle(memory, state().live_allocations);
 }
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int, void*) {
+  const std::lock_guard lock(mutex);
   ++state().copies;
   std::memcpy(destination, source, bytes);
   return ok;
@@ -148,11 +231,13 @@ int hipStreamDestroy(void* stream) {
   return drop_handle(stream, state().live_streams);
 }
 int hipStreamSynchronize(void* stream) {
+  const std::lock_guard lock(mutex);
   state().synchronized.push_back(stream);
   return ok;
 }
 int hipStreamWaitEvent(void* stream, void* event, unsigned flags) {
   if (flags != 0) return 1;
+  const std::lock_guard lock(mutex);
   state().waits.emplace_back(stream, event);
   return ok;
 }
@@ -160,6 +245,7 @@ int hipEventCreateWithFlags(void** event, unsigned) {
   return make_handle(event, state().live_events);
 }
 int hipEventRecord(void* event, void* stream) {
+  const std::lock_guard lock(mutex);
   state().records.emplace_back(event, stream);
   return ok;
 }
@@ -167,7 +253,7 @@ int hipEventSynchronize(void*) {
   return ok;
 }
 int hipEventElapsedTime(float* milliseconds, void*, void*) {
-  *milliseconds = 1.5F;
+  *milliseconds = 1.5F * static_cast<float>(1 + current_device);
   return ok;
 }
 int hipEventDestroy(void* event) {
@@ -176,15 +262,20 @@ int hipEventDestroy(void* event) {
 
 int hipStreamBeginCapture(void* stream, int mode) {
   if (mode != 1) return 1;
+  const std::lock_guard lock(mutex);
   state().captures.push_back(stream);
   state().capturing.insert(stream);
   return ok;
 }
 int hipStreamEndCapture(void* stream, void** graph) {
-  if (state().capturing.erase(stream) == 0) return 1;
+  {
+    const std::lock_guard lock(mutex);
+    if (state().capturing.erase(stream) == 0) return 1;
+  }
   return make_handle(graph, state().live_graphs);
 }
 int hipStreamIsCapturing(void* stream, int* status) {
+  const std::lock_guard lock(mutex);
   *status = state().capturing.contains(stream) ? 1 : 0;
   return ok;
 }
@@ -192,6 +283,7 @@ int hipGraphInstantiate(void** executable, void* graph, void**, char*, std::size
   return graph ? make_handle(executable, state().live_graphs) : 1;
 }
 int hipGraphLaunch(void* executable, void* stream) {
+  const std::lock_guard lock(mutex);
   state().graph_launches.emplace_back(executable, stream);
   return ok;
 }
@@ -209,7 +301,7 @@ int hipModuleUnload(void* module) {
   return drop_handle(module, state().live_modules);
 }
 int hipModuleGetFunction(void** function, void* module, const char* name) {
-  if (std::strcmp(name, "known") != 0) return not_found;
+  if (std::strcmp(name, "unknown") == 0) return not_found;
   *function = module;
   return ok;
 }
@@ -220,7 +312,12 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, 
 int hipModuleLaunchKernel(void*, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned, unsigned, unsigned,
                           void* stream, void** arguments, void**) {
   if (state().launch_error) return state().launch_error;
+  const std::lock_guard lock(mutex);
   state().launches.push_back({current_device, stream, grid_x, block_x, *static_cast<int*>(arguments[0])});
+  if (const char* count = std::getenv("FAKE_HIP_SUMS")) {
+    sum_over_ranks(*static_cast<iris::device::Context*>(arguments[0]), *static_cast<char**>(arguments[1]),
+                   *static_cast<char**>(arguments[2]), std::stoul(count));
+  }
   return ok;
 }
 

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-/// A libamdhip64 for tests: devices of host memory whose kernels only note their launches. The test opens the same
-/// shared library and reaches its state through `fake_hip_state`.
+/// A libamdhip64 for tests: devices of host memory, which processes can share, and kernels that only note their
+/// launches, or sum as many f32 over ranks as FAKE_HIP_SUMS in the environment says. Events of device d are 1.5·(1 + d)
+/// ms apart. The test opens the same shared library and reaches its state through `fake_hip_state`.
 struct FakeHip {
   int devices = 2;
   bool peers_can_access = true;

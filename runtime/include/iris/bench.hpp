@@ -31,6 +31,8 @@ struct BenchOptions {
   std::string compiler = {};        ///< as for build_operation
   irisgen::PlanOptions plan = {};   ///< how it is planned; its device is the one of this machine
   bool against_library = false;     ///< measure the vendor's library of collectives, too: NCCL, RCCL
+  /// This process is one rank (World::join). Collective: all say the same; the report is the same in all processes.
+  bool processes = false;
   /// Called from the calling thread before each size.
   std::function<void(int done, int total)> progress = nullptr;
 };

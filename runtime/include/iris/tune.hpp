@@ -52,6 +52,9 @@ struct TuneOptions {
   int batches = 9;                                            ///< of which the last few candidates' medians are taken
   std::uint64_t seed = 0;                                     ///< of the data
   std::string compiler = {};                                  ///< as for build_operation
+  /// This process is one rank (World::join). Collective: all say the same but for `known` and `budget_s`, of which rank
+  /// 0's count; the report is the same in all processes.
+  bool processes = false;
   /// What it has measured on this device, driver and irisgen is not measured again; but what a kernel's `tune:` asks
   /// for is.
   irisgen::TuningTable known = {};
