@@ -13,7 +13,7 @@
 #include "iris/run.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
-#include "runtime/verify/agreement.hpp"
+#include "runtime/verify/joint_decision.hpp"
 #include "runtime/verify/measurement.hpp"
 #include "runtime/verify/search.hpp"
 
@@ -30,16 +30,16 @@ constexpr int launches_verified = 3;  ///< both ping-pong buffers, and the first
 class GpuBench : public CandidateBench {
  public:
   GpuBench(const KernelSpec& kernel, int world, const irisgen::Target& target, const TuneOptions& options,
-           const Agreement& agreement)
-      : kernel_(kernel), world_(world), target_(target), options_(options), agreement_(agreement) {}
+           const JointDecision& jointly)
+      : kernel_(kernel), world_(world), target_(target), options_(options), jointly_(jointly) {}
 
   /// Ranks launch together what all of them could build, and take what is right on all of them.
   std::vector<std::string> verify(Candidates candidates) override {
-    std::vector<std::string> problems = agreement_.first_words(build(candidates));
+    std::vector<std::string> problems = jointly_.first_words(build(candidates));
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (problems[i].empty()) problems[i] = verify(*candidates[i]);
     }
-    return agreement_.first_words(problems);
+    return jointly_.first_words(problems);
   }
 
   std::vector<Timing> time(Candidates candidates, int batches) override {
@@ -50,7 +50,7 @@ class GpuBench : public CandidateBench {
     } catch (const std::runtime_error& error) {
       failure = error.what();
     }
-    failure = agreement_.first_words({failure}).front();
+    failure = jointly_.first_words({failure}).front();
     if (failure.empty()) return together;
     if (candidates.size() == 1) return {{.why = failure}};
     std::vector<Timing> timings;  // without the one that fails
@@ -147,7 +147,7 @@ class GpuBench : public CandidateBench {
   int world_;
   const irisgen::Target& target_;
   const TuneOptions& options_;
-  const Agreement& agreement_;
+  const JointDecision& jointly_;
   std::map<const TuningCandidate*, Built> built_;
 };
 
@@ -185,8 +185,8 @@ TunedProblem problem_of_entry(const irisgen::TuningEntry& entry) {
 }
 
 /// The table of rank 0: others may have read it at another time.
-irisgen::TuningTable agree_on(const irisgen::TuningTable& known, const Agreement& agreement) {
-  return irisgen::parse_tuning("the tuning table of rank 0", agreement.of_rank_0(irisgen::to_json(known)));
+irisgen::TuningTable agree_on(const irisgen::TuningTable& known, const JointDecision& jointly) {
+  return irisgen::parse_tuning("the tuning table of rank 0", jointly.of_rank_0(irisgen::to_json(known)));
 }
 
 /// The device of all ranks, and that each has one of its own. The world stays, so that the devices are not opened anew
@@ -229,12 +229,12 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
   const std::vector<KernelSpec> kernels = kernels_to_measure(kernel, world, options.sizes);
   TuneReport report{.kernel = kernel.name};
   const std::unique_ptr<World> devices = open_devices(world, target, options.processes, report);
-  const Agreement agreement(options.processes ? devices.get() : nullptr);
+  const JointDecision jointly(options.processes ? devices.get() : nullptr);
   const auto out_of_time = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    return agreement.of_rank_0(spent.count() > options.budget_s);
+    return jointly.of_rank_0(spent.count() > options.budget_s);
   };
-  const irisgen::TuningTable known_to_all = options.processes ? agree_on(options.known, agreement) : options.known;
+  const irisgen::TuningTable known_to_all = options.processes ? agree_on(options.known, jointly) : options.known;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
     const Problem& problem = candidates.front().plan.problem;
@@ -252,7 +252,7 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
       if (options.progress) options.progress(static_cast<int>(i), static_cast<int>(kernels.size()), doing, count);
     };
     TunedProblem tuned{.problem = problem, .bytes = irisgen::bus_size(problem)};
-    GpuBench bench(kernels[i], world, target, options, agreement);
+    GpuBench bench(kernels[i], world, target, options, jointly);
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
     if (tuned.best >= 0 && options.found && irisgen::is_for_tables(kernel))

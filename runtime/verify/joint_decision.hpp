@@ -9,10 +9,10 @@ namespace iris {
 
 /// What processes that measure together decide, which all must decide alike: by what rank 0 sees, or by what any does.
 /// Where ranks are threads, one decides for all. Every process calls each of these in the same order.
-class Agreement {
+class JointDecision {
  public:
   /// `ranks` is of processes, of which this is one; null where ranks are threads.
-  explicit Agreement(World* ranks) : ranks_(ranks) {}
+  explicit JointDecision(World* ranks) : ranks_(ranks) {}
 
   /// What rank 0 says.
   std::string of_rank_0(const std::string& own) const;
