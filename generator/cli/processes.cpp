@@ -43,11 +43,13 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-/// One process, and what it writes to standard error, which a file in memory keeps.
+/// One process, and what it writes to standard error, which a file in memory keeps; but where the libraries are asked
+/// to say what they do, all ranks write at once.
 class Rank {
  public:
   Rank(int rank, int size, std::vector<std::string> words) : rank_(rank), words_(std::move(words)) {
-    if (rank > 0) errors_ = iris::Descriptor(::memfd_create("irisgen errors", MFD_CLOEXEC));
+    if (rank > 0 && std::getenv("IRIS_LOG") == nullptr)
+      errors_ = iris::Descriptor(::memfd_create("irisgen errors", MFD_CLOEXEC));
     const iris::Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
     std::vector<char*> arguments;
     arguments.reserve(words_.size() + 1);
@@ -64,7 +66,7 @@ class Rank {
     if (rank > 0) {
       ::dup2(nowhere.get(), STDIN_FILENO);
       ::dup2(nowhere.get(), STDOUT_FILENO);
-      ::dup2(errors_.get(), STDERR_FILENO);
+      if (errors_.get() >= 0) ::dup2(errors_.get(), STDERR_FILENO);
     }
     ::execv("/proc/self/exe", arguments.data());
     ::_exit(127);

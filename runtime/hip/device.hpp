@@ -34,6 +34,7 @@ class HipDevice final : public Device {
   void release(void* memory) noexcept override;
   void* allocate_shared(std::size_t bytes) override;
   int export_memory(void* memory) override { return shared_memory_.export_file(memory); }
+  std::string sharing() const override { return shared_memory_.description(); }
   void* import_memory(int file, std::size_t bytes) override { return shared_memory_.import_file(file, bytes); }
   void* allocate_host(std::size_t bytes) override;
   void release_host(void* memory) noexcept override;

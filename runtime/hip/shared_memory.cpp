@@ -49,6 +49,10 @@ void* SharedMemory::allocate(std::size_t bytes) {
   return memory;
 }
 
+std::string SharedMemory::description() const {
+  return caller_.api->shareable_memory != 0 ? "virtual memory" : "IPC handles";
+}
+
 int SharedMemory::export_file(void* memory) {
   const Mapping& mapping = mappings_.at(memory);
   if (mapping.kind == Kind::ipc_allocated) return export_ipc(memory);

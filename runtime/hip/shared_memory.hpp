@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <string>
 
 #include "runtime/hip/caller.hpp"
 
@@ -21,6 +22,7 @@ class SharedMemory {
   void* allocate(std::size_t bytes);
   /// An open file that stands for it, which the caller closes.
   int export_file(void* memory);
+  std::string description() const;  ///< "IPC handles"
   void* import_file(int file, std::size_t bytes);
   /// False for memory that is none of this.
   bool release(void* memory) noexcept;

@@ -47,6 +47,7 @@ class HostDevice final : public Device {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
   void* allocate_shared(std::size_t bytes) override;
+  std::string sharing() const override { return "memory files"; }
   int export_memory(void* memory) override;
   void* import_memory(int file, std::size_t bytes) override;
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }

@@ -1,12 +1,16 @@
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <future>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "generator/manifest/hash.hpp"
 #include "iris/jit.hpp"
 #include "runtime/system/build_id.hpp"
 #include "runtime/system/dynamic_library.hpp"
+#include "runtime/system/log.hpp"
 
 namespace iris {
 namespace {
@@ -30,7 +34,7 @@ std::string make_short_key(const CompileRequest& request, std::string_view compi
   return sha256_hex(text);
 }
 
-CodeObject build_one(const CompileRequest& request, std::string_view compiler, Cache& cache) {
+CodeObject find_or_compile(const CompileRequest& request, std::string_view compiler, Cache& cache) {
   const std::string short_key = make_short_key(request, compiler);
   if (auto code = cache.lookup(short_key)) return *std::move(code);
   const Compiler& chosen = find_compiler(*request.target, compiler);
@@ -39,13 +43,28 @@ CodeObject build_one(const CompileRequest& request, std::string_view compiler, C
   return code;
 }
 
+CodeObject build_one(const CompileRequest& request, std::string_view compiler, Cache& cache) {
+  const auto start = std::chrono::steady_clock::now();
+  CodeObject code = find_or_compile(request, compiler, cache);
+  log(LogLevel::info, [&] {
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    return request.symbol + " for " + std::string(request.target->name) +
+           (code.from_cache ? ": from the cache in " : ": compiled by " + code.compiler + " in ") +
+           std::to_string(std::llround(time.count())) + " ms";
+  });
+  return code;
+}
+
 /// Beside one another: compilers take a time that people notice.
 std::vector<CodeObject> build_all(std::span<const CompileRequest> requests, std::string_view compiler, Cache& cache) {
   std::vector<std::future<CodeObject>> others;
+  const std::pair<int, int> of_caller = LogRank::current();
   for (const CompileRequest& request : requests.subspan(1)) {
     // Deferred where no thread can be started.
-    others.push_back(std::async(std::launch::async | std::launch::deferred,
-                                [&request, compiler, &cache] { return build_one(request, compiler, cache); }));
+    others.push_back(std::async(std::launch::async | std::launch::deferred, [&request, compiler, &cache, of_caller] {
+      const LogRank rank(of_caller);
+      return build_one(request, compiler, cache);
+    }));
   }
   std::vector<CodeObject> code = {build_one(requests.front(), compiler, cache)};
   for (std::future<CodeObject>& other : others) code.push_back(other.get());
@@ -73,7 +92,18 @@ std::vector<CompileRequest> make_requests(const irisgen::Plan& plan, const std::
 
 namespace {
 
+/// What was chosen, and why: by the model, or by which measurement.
+std::string describe_choices(const irisgen::Plan& plan) {
+  std::string words = "plan of " + plan.name + " for " + std::to_string(plan.problem.world) + " ranks on " +
+                      std::string(plan.target->name);
+  for (const irisgen::Choice& choice : plan.choices) {
+    words += "; " + choice.name + " " + choice.value + (choice.reason.empty() ? "" : " (" + choice.reason + ")");
+  }
+  return words;
+}
+
 BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache, bool watch_stores) {
+  log(LogLevel::info, [&] { return describe_choices(plan); });
   const std::vector<irisgen::Source> sources = irisgen::emit_sources(plan);
   BuiltOperation built;
   built.manifest = irisgen::make_manifest(plan, sources);

@@ -13,6 +13,7 @@
 #include "runtime/launch/bound_steps.hpp"
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/launch/loaded_kernel.hpp"
+#include "runtime/system/log.hpp"
 #include "runtime/world/agreement.hpp"
 #include "runtime/world/context.hpp"
 
@@ -46,6 +47,16 @@ void check_world(const BuiltOperation& built, const Context::State& context) {
 std::string call_of(const Manifest& manifest, std::int64_t bytes) {
   const std::string& what = manifest.kernels.empty() ? manifest.name : manifest.kernels.front().symbol;
   return "Operation(" + what + ", " + std::to_string(bytes) + " bytes)";
+}
+
+/// "two_shot, 4096 bytes on the heap; gradient_sum_two_shot_w8 with 6 blocks of 512 threads".
+std::string describe_load(const Manifest& manifest, std::int64_t bytes) {
+  std::string words = manifest.variant + ", " + std::to_string(bytes) + " bytes on the heap";
+  for (const KernelEntry& kernel : manifest.kernels) {
+    words += "; " + kernel.symbol + " with " + std::to_string(kernel.blocks) + " blocks of " +
+             std::to_string(kernel.threads) + " threads";
+  }
+  return words;
 }
 
 /// Whether ranks wait for one another.
@@ -181,6 +192,7 @@ void Operation::State::place_on_heap() {
     context.collectives->barrier({.call = call, .state = {}});
   }
   context.records.push_back(&record);
+  log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout.total_bytes); });
 }
 
 void Operation::State::make_streams() {

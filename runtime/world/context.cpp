@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/system/fault.hpp"
+#include "runtime/system/log.hpp"
 
 namespace iris {
 
@@ -26,6 +27,7 @@ std::string describe_full(const Heap& heap, const std::string& call) {
 bool note_fault(LaunchRecord& record) {
   if (!record.failure.empty() || __atomic_load_n(&record.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
   record.failure = describe(*record.fault, record.operation, record.timeout_ns);
+  log(LogLevel::error, [&] { return record.failure; });
   return true;
 }
 
@@ -66,6 +68,7 @@ void Context::State::synchronize(Stream stream) {
   try {
     device.synchronize(stream);
   } catch (const std::exception& error) {
+    log(LogLevel::error, [&] { return std::string(error.what()); });
     // The device does not say whose launch it was, so none that was under way can be trusted.
     for (LaunchRecord* record : records) {
       if (record->in_flight.has_value() && record->failure.empty()) record->failure = error.what();

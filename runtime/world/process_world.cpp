@@ -1,8 +1,11 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/system/log.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/process_collectives.hpp"
 #include "runtime/world/world_state.hpp"
@@ -61,6 +64,12 @@ ProcessWorld::ProcessWorld(const WorldOptions& options, const std::shared_ptr<Bo
   }
   ranks.push_back(std::make_unique<Context::State>(bootstrap->rank(), *group.devices.front(), bases, options.heap_bytes,
                                                    std::move(before_rank), ranks_on_device));
+  log(LogLevel::info, [&] {
+    const Device& device = *group.devices.front();
+    return describe_world(*this, options.heap_bytes) + " as processes, shared by " + device.sharing() +
+           "; this is process " + std::to_string(::getpid()) + " on " + describe_device(device) +
+           (ranks_on_device > 1 ? ", which " + std::to_string(ranks_on_device) + " ranks share" : "");
+  });
 }
 
 ProcessWorld::~ProcessWorld() {
@@ -147,6 +156,7 @@ void ProcessWorld::run(const std::function<void(Context&)>& body) {
 
 World World::join(const WorldOptions& options, std::shared_ptr<Bootstrap> bootstrap) {
   if (bootstrap == nullptr) bootstrap = connect_processes();
+  const LogRank rank(bootstrap->rank(), bootstrap->size());
   return World(std::make_shared<ProcessWorld>(options, bootstrap));
 }
 

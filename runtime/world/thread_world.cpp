@@ -2,6 +2,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/system/log.hpp"
 #include "runtime/system/thread.hpp"
 #include "runtime/world/rounds.hpp"
 #include "runtime/world/world_state.hpp"
@@ -39,6 +40,11 @@ struct ThreadWorld final : World::State {
           rank, device, bases, options.heap_bytes, std::make_unique<ThreadCollectives>(rank, rounds),
           group.ranks_per_device[static_cast<std::size_t>(device.index())]));
     }
+    log(LogLevel::info, [&] {
+      std::string words = describe_world(*this, options.heap_bytes) + " as threads of this process";
+      for (const auto& device : group.devices) words += "; " + describe_device(*device);
+      return words;
+    });
   }
   ~ThreadWorld() override {
     for (std::size_t rank = 0; rank < bases.size(); ++rank) group.devices[rank]->release(bases[rank]);

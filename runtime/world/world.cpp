@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "iris/device/abi.hpp"
+#include "runtime/system/log.hpp"
 #include "runtime/world/world_state.hpp"
 
 namespace iris {
@@ -16,6 +17,15 @@ void check_world_size(int size) {
                            std::to_string(size));
 }
 
+std::string describe_world(const World::State& world, std::size_t heap_bytes) {
+  return "a world of " + std::to_string(world.size) + (world.size == 1 ? " rank on " : " ranks on ") + world.target +
+         ", heaps of " + std::to_string(heap_bytes) + " bytes";
+}
+
+std::string describe_device(const Device& device) {
+  return device.description() + " (" + device.address() + ")";
+}
+
 void check_target(const Device& device, const std::string& target) {
   if (device.target() == target) return;
   throw std::runtime_error("this machine's GPU " + std::to_string(device.index()) + " (" + device.description() +
@@ -23,6 +33,7 @@ void check_target(const Device& device, const std::string& target) {
 }
 
 std::exception_ptr run_rank(Context::State& rank, const std::function<void(Context&)>& body) {
+  const LogRank log_rank(rank.rank, static_cast<int>(rank.bases.size()));
   try {
     rank.deferred = nullptr;
     rank.device.bind();
@@ -30,7 +41,9 @@ std::exception_ptr run_rank(Context::State& rank, const std::function<void(Conte
     body(context);
     rank.finish();
   } catch (...) {
-    return std::current_exception();
+    const std::exception_ptr error = std::current_exception();
+    log(LogLevel::error, [&] { return "the rank has failed: " + words_of(error); });
+    return error;
   }
   return nullptr;
 }

@@ -28,6 +28,11 @@ struct World::State {
   std::vector<std::unique_ptr<Context::State>> ranks;  ///< those of this process
 };
 
+/// "a world of 4 ranks on host, heaps of 1048576 bytes", for messages.
+std::string describe_world(const World::State& world, std::size_t heap_bytes);
+/// "NVIDIA H200 (0000:1a:00.0)".
+std::string describe_device(const Device& device);
+
 /// Throws unless a World can have so many ranks.
 void check_world_size(int size);
 

@@ -84,6 +84,8 @@ class Device {
   /// where its memory lies here, until release().
   virtual void* allocate_shared(std::size_t bytes) = 0;
   virtual int export_memory(void* memory) = 0;
+  /// By what that is done: "IPC handles".
+  virtual std::string sharing() const = 0;
   virtual void* import_memory(int file, std::size_t bytes) = 0;
   /// Host memory that device and host both address, zeroed.
   virtual void* allocate_host(std::size_t bytes) = 0;

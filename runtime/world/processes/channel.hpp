@@ -19,6 +19,7 @@ struct Message {
     result,      ///< from the hub: all parts, packed
     notice,      ///< to and from the hub: what a rank posts
     lost,        ///< from the hub: a rank will come no more; `text` says why
+    left,        ///< the same of one that has ended as it should
     bye,         ///< to the hub: this rank ends as it should
     beat,        ///< both ways: still there
   };

@@ -17,7 +17,7 @@ namespace iris {
 namespace {
 
 /// Changes with what processes say to one another.
-constexpr const char* protocol = "irisgen processes 1";
+constexpr const char* protocol = "irisgen processes 2";
 
 constexpr std::size_t most_of_stranger = 4096;
 constexpr std::size_t most_strangers = 64;
@@ -230,7 +230,9 @@ void Hub::lose(std::size_t rank, const std::string& how) {
       words += " after its call of " + seat.last_call;
   }
   failure_ = words;
-  const Message lost{.kind = Message::Kind::lost, .rank = static_cast<std::int32_t>(rank), .text = words};
+  const Message lost{.kind = how.empty() ? Message::Kind::left : Message::Kind::lost,
+                     .rank = static_cast<std::int32_t>(rank),
+                     .text = words};
   tell_all(lost);
   seat.channel->send();
   seat.channel.reset();

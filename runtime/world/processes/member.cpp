@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/system/log.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
@@ -134,6 +135,7 @@ std::string Member::lost(int rank) const {
 }
 
 void Member::serve() {
+  const LogRank rank(self_.rank, self_.size);
   Patience patience(options_.silence);
   std::optional<Clock::time_point> stopped;
   for (;;) {
@@ -196,9 +198,11 @@ void Member::take(Message& message) {
       if (rank < notices_.size()) notices_[rank] = std::move(message.bytes);
       return;
     case Message::Kind::lost:
+    case Message::Kind::left:
       if (rank >= lost_.size() || !lost_[rank].empty()) return;
       lost_[rank] = std::move(message.text);
       if (!first_lost_.has_value()) first_lost_ = rank;
+      log(message.kind == Message::Kind::lost ? LogLevel::warning : LogLevel::debug, [&] { return lost_[rank]; });
       return;
     default:
       return;
@@ -214,6 +218,7 @@ void Member::lose_hub(const std::string& how) {
   words += " " + how;
   words += last_call_.empty() ? " before its first call" : " after its call of " + last_call_;
   lost_.front() = words;
+  log(LogLevel::warning, [&] { return words; });
   if (!first_lost_.has_value()) first_lost_ = 0;
 }
 
