@@ -126,6 +126,7 @@ extern const Pattern matmul_reduce_scatter = {
     .name = "matmul_reduce_scatter",
     .summary = "A(m,k), B(k,n) -> (m/world,n): rank r gets its rows of the ranks' products, summed",
     .variants = variants,
+    .rounds_partials = true,
     .arguments = arguments,
     .check = check_rows,
     .reference = reference,
