@@ -122,27 +122,31 @@ std::string constructor(const Plan& plan) {
 /// Whether all blocks that wait for others fit on the GPU.
 std::string fits_function(const Plan& plan) {
   if (!waits(plan)) return "";
+  const StepNeeds needs = needs_of(plan);
   const std::string units =
       is_nvidia(plan) ? "cudaDevAttrMultiProcessorCount" : "hipDeviceAttributeMultiprocessorCount";
-  std::string text =
-      wrap_comment(
-          "Whether the current device holds all blocks of a kernel together, as they must be, since they wait "
-          "for one another: ask before the first launch. Nothing else may take their place meanwhile.",
-          "  /// ") +
-      in_api(plan,
-             "  static $Error_t fits(bool* all, int ranks_on_device = 1) {\n    int device = 0;\n    int units = 0;\n"
-             "    int resident = 0;  // on each of them\n    *all = true;\n") +
+  // Ranks that share a GPU would have their copies wait in one queue for one another's kernels.
+  const std::string ranks = needs.copies ? "" : "ranks_on_device * ";
+  std::string text = wrap_comment(
+      "Whether the current device holds all blocks of a kernel together, as they must be, "
+      "since they wait for one another: ask before the first launch. Nothing else may take "
+      "their place meanwhile." +
+          std::string(needs.copies ? " No other rank may share the device." : ""),
+      "  /// ");
+  text +=
+      in_api(plan, "  static $Error_t fits(bool* all") + (needs.copies ? "" : ", int ranks_on_device = 1") +
+      ") {\n    int device = 0;\n    int units = 0;\n    int resident = 0;  // on each of them\n    *all = true;\n" +
       bare_step("$GetDevice(&device)", api_of(plan)) +
       bare_step("$DeviceGetAttribute(&units, " + units + ", device)", api_of(plan));
   // Copies that kernels wait for are kernels themselves on AMD, and need a place.
-  const std::string place = !is_nvidia(plan) && needs_of(plan).signals ? " - 1" : "";
+  const std::string place = !is_nvidia(plan) && needs.signals ? " - 1" : "";
   for (const KernelPlan& kernel : plan.kernels) {
     if (!kernel.waits) continue;
     text += bare_step("$OccupancyMaxActiveBlocksPerMultiprocessor(&resident, " + entry_in_bare(kernel) + ", " +
                           std::to_string(kernel.number("threads")) + ", 0)",
                       api_of(plan)) +
-            "    *all = *all && ranks_on_device * " + std::to_string(kernel.number("blocks")) + " <= resident * units" +
-            place + ";\n";
+            "    *all = *all && " + ranks + std::to_string(kernel.number("blocks")) + " <= resident * units" + place +
+            ";\n";
   }
   return text + in_api(plan, "    return $Success;\n  }\n");
 }

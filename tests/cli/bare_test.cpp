@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 const fs::path sources = fs::path(IRISGEN_SOURCE_DIR) / "tests/cli/bare";
 const std::string goldens = IRISGEN_SOURCE_DIR "/tests/generator/goldens/goldens.yaml";
+const std::string gpu_test = IRISGEN_SOURCE_DIR "/tests/bare";
 const std::string example = IRISGEN_SOURCE_DIR "/examples/09_bare";
 
 class Bare : public testing::Test {
@@ -67,8 +68,9 @@ TEST_F(Bare, IsCompiledByNvcc) {
   if (!fs::exists(nvcc)) GTEST_SKIP() << nvcc << " is not installed";
   ASSERT_EQ(generate(goldens, {"--target", "sm_90a"}).code, 0);
   const std::string all = include_all("all.cu");
-  ASSERT_EQ(generate(example + "/spec.yaml", {"--target", "sm_90a"}).code, 0);
-  for (const std::string& source : {all, example + "/all_reduce.cpp"}) {
+  for (const std::string& spec : {example + "/spec.yaml", gpu_test + ".yaml"})
+    ASSERT_EQ(generate(spec, {"--target", "sm_90a"}).code, 0);
+  for (const std::string& source : {all, example + "/all_reduce.cpp", gpu_test + ".cu"}) {
     const Outcome compiled =
         run_program(nvcc, {"-std=c++20", "-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Werror", "-gencode",
                            "arch=compute_90a,code=sm_90a", "-I" + folder_.file("out"), "-x", "cu", "-c", source, "-o",

@@ -49,8 +49,9 @@ class LayerByCopiesW4 {
   explicit LayerByCopiesW4(const Rank& rank) : rank_(rank), layout_(layout()) {}
 
   /// Whether the current device holds all blocks of a kernel together, as they must be, since they wait for one
-  /// another: ask before the first launch. Nothing else may take their place meanwhile.
-  static cudaError_t fits(bool* all, int ranks_on_device = 1) {
+  /// another: ask before the first launch. Nothing else may take their place meanwhile. No other rank may share the
+  /// device.
+  static cudaError_t fits(bool* all) {
     int device = 0;
     int units = 0;
     int resident = 0;  // on each of them
@@ -62,11 +63,11 @@ class LayerByCopiesW4 {
     if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, barrier_kernel, 32, 0);
         error != cudaSuccess)
       return error;
-    *all = *all && ranks_on_device * 1 <= resident * units;
+    *all = *all && 1 <= resident * units;
     if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, matmul_kernel, 384, 0);
         error != cudaSuccess)
       return error;
-    *all = *all && ranks_on_device * 132 <= resident * units;
+    *all = *all && 132 <= resident * units;
     return cudaSuccess;
   }
 
