@@ -103,7 +103,8 @@ std::string rank_struct(const Plan& plan) {
                      "  struct Rank {\n";
   for (const auto& [member, comment] : members) {
     constexpr std::size_t width = std::string_view("iris::device::Fault* fault;").size();
-    text += "    " + member + std::string(width - member.size(), ' ') + "  ///< " + comment + "\n";
+    text.append("    ").append(member).append(width - member.size(), ' ');
+    text.append("  ///< ").append(comment).append("\n");
   }
   return text + "  };\n";
 }
@@ -144,9 +145,9 @@ std::string fits_function(const Plan& plan) {
     if (!kernel.waits) continue;
     text += bare_step("$OccupancyMaxActiveBlocksPerMultiprocessor(&resident, " + entry_in_bare(kernel) + ", " +
                           std::to_string(kernel.number("threads")) + ", 0)",
-                      api_of(plan)) +
-            "    *all = *all && " + ranks + std::to_string(kernel.number("blocks")) + " <= resident * units" + place +
-            ";\n";
+                      api_of(plan));
+    text.append("    *all = *all && ").append(ranks).append(std::to_string(kernel.number("blocks")));
+    text.append(" <= resident * units").append(place).append(";\n");
   }
   return text + in_api(plan, "    return $Success;\n  }\n");
 }

@@ -268,7 +268,7 @@ std::string extent_checks(const Plan& plan, const std::string& api) {
   for (const iris::Intermediate& buffer : plan.intermediates) add_shape(buffer.shape);
   std::string text;
   for (const std::string& condition : wrong)
-    text += "    if (" + condition + ") return " + api + "ErrorInvalidValue;\n";
+    text.append("    if (").append(condition).append(") return ").append(api).append("ErrorInvalidValue;\n");
   return text;
 }
 
