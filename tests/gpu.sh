@@ -1,11 +1,11 @@
 #!/bin/bash
 # The tests that need GPUs, on a machine that has one or several and no network: configures without Clang, builds the
 # program and the GPU tests in a temporary folder, then runs the matrix, launches of many kernels in turn, both
-# examples, a search for the fastest, the measurements and, where compute-sanitizer is installed, memcheck on one kernel
-# of each variant and racecheck on those that multiply.
+# examples, bare headers compiled by nvcc, a search for the fastest, the measurements and, where compute-sanitizer is
+# installed, memcheck on one kernel of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes matrix stress tune bench
-#                                    collectives fused memcheck racecheck
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes matrix stress bare tune
+#                                    bench collectives fused memcheck racecheck
 #
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
 # kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
@@ -19,7 +19,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples processes matrix stress tune bench collectives fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples processes matrix stress bare tune bench collectives fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -102,6 +102,19 @@ processes() {
   for spec in "$work/spec.yaml" "$work/products.yaml"; do
     "$irisgen" run "$spec" --target "$target" --processes --repeat 20 || return 1
   done
+}
+
+# Bare headers, without the runtime: two programs on two GPUs.
+bare() {
+  local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+  local compile=("$nvcc" -std=c++20 -O2 -gencode arch=compute_90a,code=sm_90a "-I$work/bare" -x cu)
+  { [ -x "$nvcc" ] && [ "$gpus" -gt 1 ]; } || { echo "skipped: needs nvcc and two GPUs"; return 0; }
+  local spec
+  for spec in examples/09_bare/spec.yaml tests/bare.yaml; do
+    "$irisgen" generate "$spec" -o "$work/bare" --target sm_90a --bare || return 1
+  done
+  "${compile[@]}" examples/09_bare/all_reduce.cpp -o "$work/bare/all_reduce" && "$work/bare/all_reduce" examples/data &&
+    "${compile[@]}" tests/bare.cu -o "$work/bare/bare" && "$work/bare/bare"
 }
 
 # Most of the time goes into compiling, on one thread of the host.
@@ -193,7 +206,7 @@ fused() {
   peers fused
 }
 
-export -f configure_and_build run_examples processes matrix check tune peers collectives fused names_of
+export -f configure_and_build run_examples processes matrix bare check tune peers collectives fused names_of
 export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
@@ -232,6 +245,7 @@ step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
 step stress 240 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
+step bare 120 bash -c bare
 step tune 120 bash -c tune
 step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
 step collectives 240 bash -c collectives

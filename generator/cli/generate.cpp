@@ -1,6 +1,7 @@
 #include "irisgen/generate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -33,14 +34,19 @@ struct GenerateCommand {
 
 constexpr const char* footer =
     R"(Writes, for every kernel, world and target, NAME.wWORLD.TARGET.hip and .json (the manifest), and for every kernel
-NAME.hpp (the typed launcher); parts of an operation have sources NAME.wWORLD.TARGET.PART.hip. The same specification gives the same bytes on every machine. Files that would not
-change are not touched. Files that an earlier run made of this specification, and this one does not (kernels that left
-it, targets that are not named any more), are removed.
+NAME.hpp (the typed launcher); parts of an operation have sources NAME.wWORLD.TARGET.PART.hip. With --bare, for programs
+that do not link irisgen's runtime: self-contained sources, and NAME.wWORLD.TARGET.bare.hpp, which includes them and
+launches them by HIP's or CUDA's runtime alone, on memory, streams and ranks of the program's own.
+
+The same specification gives the same bytes on every machine. Files that would not change are not touched. Files that an
+earlier run made of this specification, and this one does not (kernels that left it, targets that are not named any more),
+are removed.
 
 Examples:
   irisgen generate spec.yaml -o kernels
   irisgen generate spec.yaml -o kernels --target gfx942 --target sm_90a
   irisgen generate spec.yaml -o kernels --target gfx942 --self-contained   one file, no include
+  irisgen generate spec.yaml -o kernels --target sm_90a --bare             for nvcc, without irisgen's runtime
   irisgen generate spec.yaml -o kernels --dry-run)";
 
 void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>& files,
@@ -53,8 +59,22 @@ void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>
   write_file(options.depfile, depfile(outputs, inputs));
 }
 
+/// A launcher without irisgen's runtime is one for a GPU.
+std::vector<const Target*> bare_targets(const std::vector<std::string>& names) {
+  std::vector<const Target*> chosen = targets_named(names);
+  const auto is_host = [](const Target* target) { return target->platform == Platform::host; };
+  if (!names.empty() && std::ranges::any_of(chosen, is_host)) {
+    throw UsageError(
+        "--bare writes launchers for HIP or CUDA, and ranks of target host run in irisgen's runtime; leave --bare out "
+        "for "
+        "it, or name GPUs' targets");
+  }
+  std::erase_if(chosen, is_host);
+  return chosen;
+}
+
 ExitCode generate_spec(const GenerateCommand& options) {
-  const auto targets = targets_named(options.targets);
+  const auto targets = options.generation.bare ? bare_targets(options.targets) : targets_named(options.targets);
   const Spec spec = load_spec(options.spec);
   check_launcher_options(options.generation.launcher);
   check_named_file({"--depfile", options.depfile, is_depfile}, inputs_of(options.spec, options.tuning.files()));
@@ -87,6 +107,8 @@ void add_generate(CLI::App& program, Action& action) {
       ->allow_extra_args(false);
   command->add_flag("--self-contained", options->generation.self_contained,
                     "Bring along what the kernel uses of irisgen's device headers instead of including them");
+  command->add_flag("--bare", options->generation.bare,
+                    "Launchers for programs that do not link irisgen's runtime, with self-contained sources");
   add_launcher_options(*command, options->generation.launcher);
   options->tuning.add_to(*command);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "iris/manifest.hpp"
+#include "irisgen/bare.hpp"
 #include "irisgen/generate.hpp"
 #include "irisgen/launcher.hpp"
 #include "irisgen/pattern.hpp"
@@ -23,10 +24,11 @@ const fs::path folder = fs::path(IRISGEN_SOURCE_DIR) / "tests/generator/goldens"
 struct Golden {
   const char* kernel;  ///< of goldens.yaml
   const char* target;
+  bool bare = false;  ///< its header for programs without the runtime, too
 };
 
 constexpr Golden goldens[] = {
-    {"gradient_sum", "gfx942"},
+    {"gradient_sum", "gfx942", true},
     {"gradient_sum", "host"},
     {"norm_sum", "sm_90a"},
     {"loss_max", "gfx942"},
@@ -49,7 +51,7 @@ constexpr Golden goldens[] = {
     {"layer", "sm_90a"},
     {"layer", "gfx942"},
     {"layer_in_turn", "sm_90a"},
-    {"layer_by_copies", "sm_90a"},
+    {"layer_by_copies", "sm_90a", true},
     {"projection", "gfx90a"},
     {"projection_in_parts", "sm_90a"},
     {"attention_output", "gfx942"},
@@ -67,8 +69,8 @@ Plan plan_of(const Spec& spec, const Golden& golden) {
   return make_plan(kernel, kernel.worlds.at(0), *find_target(golden.target));
 }
 
-/// Each kernel's sources, and the manifest of an operation of several kernels or steps. Of the first also the launcher,
-/// and the source with all of device/ that it uses.
+/// Each kernel's sources, the manifest of an operation of several kernels or steps, and some bare headers. Of the first
+/// also the launcher, and the source with all of device/ that it uses.
 std::vector<OutputFile> golden_files() {
   const Spec spec = read_spec((folder / "goldens.yaml").string());
   std::vector<OutputFile> files;
@@ -80,6 +82,7 @@ std::vector<OutputFile> golden_files() {
     const iris::Manifest manifest = make_manifest(plan, sources);
     const bool is_composed = manifest.schedules.size() > 1 || manifest.schedules[0].steps.size() > 1;
     if (is_first || is_composed) files.push_back({plan.stem + ".json", to_json(manifest)});
+    if (golden.bare) files.push_back({bare_header_name(plan), emit_bare(plan, sources)});
     if (!is_first) continue;
     files.push_back({plan.stem + ".self_contained.hip", sources[0].self_contained});
     const LauncherBuild build = {&plan, &manifest};

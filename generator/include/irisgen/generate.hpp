@@ -20,13 +20,16 @@ struct GenerateOptions {
   PlanOptions plan = {};
   /// Bring along what the kernels use of device/, instead of including it from an installed irisgen.
   bool self_contained = false;
+  /// For programs without irisgen's runtime: self-contained sources, and STEM.bare.hpp (bare.hpp) in the place of
+  /// manifest and launcher. The targets are GPUs.
+  bool bare = false;
   /// The launchers' namespace, and a line for the top of every file.
   LauncherOptions launcher = {};
 };
 
-/// What `irisgen generate` writes: of each kernel, world and target the sources (STEM.hip, or STEM.PART.hip of an
-/// operation's parts) and the manifest (STEM.json), and of each kernel the typed launcher (NAME.hpp). Pure. Throws
-/// SpecError.
+/// What `irisgen generate` writes, unless `bare` says otherwise: of each kernel, world and target the sources
+/// (STEM.hip, or STEM.PART.hip of an operation's parts) and the manifest (STEM.json), and of each kernel the typed
+/// launcher (NAME.hpp). Pure. Throws SpecError.
 std::vector<OutputFile> generate(const Spec& spec, std::span<const Target* const> targets,
                                  const GenerateOptions& options = {});
 

@@ -10,7 +10,7 @@
 namespace iris::device {
 
 /// The largest power of two whose square is at most `elements`.
-__device__ constexpr int side_of_square_in(int elements) {
+constexpr int side_of_square_in(int elements) {
   int side = 1;
   while (4 * side * side <= elements) side *= 2;
   return side;
