@@ -96,7 +96,7 @@ std::string call_of(const std::string& what, const JitOptions& options) {
 }
 
 /// Rank 0 builds and gives the bytes to all, or the words of its failure. Every rank must mean the same description.
-Operation load(Group& group, const std::string& what, const JitOptions& options,
+Operation load(Group& group, const std::string& call, const JitOptions& options,
                const std::function<irisgen::Spec()>& read) {
   std::string content;
   std::exception_ptr failure;
@@ -108,8 +108,7 @@ Operation load(Group& group, const std::string& what, const JitOptions& options,
       content = pack_failure(words_of(failure));
     }
   }
-  content = group.state().collectives->broadcast({.call = group.state().call(call_of(what, options)), .state = {}},
-                                                 std::move(content));
+  content = group.state().collectives->broadcast({.call = group.state().call(call), .state = {}}, std::move(content));
   if (failure != nullptr) std::rethrow_exception(failure);
   return {group, unpack(content), options.capacity};
 }
@@ -118,12 +117,14 @@ Operation load(Group& group, const std::string& what, const JitOptions& options,
 
 Operation jit(Group& group, std::string_view description, const JitOptions& options) {
   const std::string what = "a description with hash " + sha256_hex(description).substr(0, 8);
-  return load(group, what, options, [&] { return irisgen::parse_spec("the description", std::string(description)); });
+  return load(group, call_of(what, options), options,
+              [&] { return irisgen::parse_spec("the description", std::string(description)); });
 }
 
 Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOptions& options) {
   const std::string hash = sha256_hex(irisgen::canonical_json(description, group.num_ranks()));
-  return load(group, "kernel '" + description.name + "' with hash " + hash.substr(0, 8), options, [&] {
+  const std::string what = "kernel '" + description.name + "' with hash " + hash.substr(0, 8);
+  return load(group, call_of(what, options), options, [&] {
     irisgen::KernelSpec kernel = description;
     if (kernel.worlds.empty()) kernel.worlds = {group.num_ranks()};
     return irisgen::check(kernel);
@@ -131,7 +132,20 @@ Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOpt
 }
 
 Operation jit_file(Group& group, const std::string& path, const JitOptions& options) {
-  return load(group, path, options, [&] { return irisgen::read_spec(path); });
+  return load(group, call_of(path, options), options, [&] { return irisgen::read_spec(path); });
+}
+
+Operation device_barrier(Group& group, int timeout_ms) {
+  const std::string name = "device_barrier";
+  const JitOptions no_tables = {.tuning = std::vector<irisgen::TuningTable>()};
+  return load(group, name + "(timeout of " + std::to_string(timeout_ms) + " ms)", no_tables, [&] {
+    const irisgen::KernelSpec barrier = {.name = name,
+                                         .written_name = name,
+                                         .problem = {.pattern = std::string(irisgen::barrier_pattern)},
+                                         .worlds = {group.num_ranks()},
+                                         .config = {{"timeout_ms", {.value = timeout_ms}}}};
+    return irisgen::Spec{.file = name, .text = {}, .kernels = {barrier}};
+  });
 }
 
 }  // namespace iris

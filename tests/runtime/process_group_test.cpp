@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "grid_of_ranks.hpp"
@@ -121,6 +124,9 @@ TEST(ProcessGroup, TellsMembersOfARankThatHasEndedAndNobodyElse) {
         if (number == 2) return;
         for (int round = 0; round < 50; ++round) without->barrier();
         if (number == 0) said = error_of([&] { with_it->barrier(); });
+        // For longer than what looks like a deadlock may last: rank 0 waits for nobody meanwhile, and the others for
+        // it.
+        if (number == 0) std::this_thread::sleep_for(std::chrono::seconds(3));
         for (int round = 0; round < 50; ++round) without->barrier();
       });
     });

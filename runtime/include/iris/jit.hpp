@@ -54,4 +54,10 @@ Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOpt
 /// The same from a file.
 Operation jit_file(Group& group, const std::string& path, const JitOptions& options = {});
 
+/// A barrier of the group's ranks on their devices, which a graph can capture: an Operation without buffers. What any
+/// of them has enqueued in the stream before its launch, on whichever rank's memory, is done and seen by what follows
+/// the launch on every one. Nobody's host waits. Collective, as jit() is. `timeout_ms` bounds the wait: synchronize()
+/// throws who waited for whom.
+Operation device_barrier(Group& group, int timeout_ms = 10'000);
+
 }  // namespace iris
