@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "error_of.hpp"
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "error_of.hpp"
 #include "grid_of_ranks.hpp"
 #include "iris/cache.hpp"
 #include "iris/compiler.hpp"
@@ -21,6 +21,8 @@
 
 namespace iris {
 namespace {
+
+using test::error_of;
 
 BuiltOperation build(const std::string& pattern, const std::string& variant, int world, const std::string& target,
                      int timeout_ms = 10'000) {
@@ -38,15 +40,6 @@ BuiltOperation build_sum(int world, const std::string& target, int timeout_ms = 
   return build("all_reduce", "one_shot", world, target, timeout_ms);
 }
 
-std::string words_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
-}
-
 void expect_part(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
@@ -59,7 +52,7 @@ class GroupsOn : public testing::TestWithParam<const char*> {
     if (!is_host && survey.gpus.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
     target_ = is_host ? "host" : survey.gpus.front().target;
     gpus_ = static_cast<int>(survey.gpus.size());
-    const std::string missing = words_of([&] {
+    const std::string missing = error_of([&] {
       (void)Compilers::instance().find(*irisgen::find_target(target_));
       const World world({.size = 1, .target = target_, .heap_bytes = 256});
     });
@@ -162,7 +155,7 @@ TEST_P(GroupsOn, AFaultNamesRanksOfTheWorld) {
     void* const output = group.allocate(256);
     if (context.rank() == 3) {
       operation.launch({input, output}, {{"n", 64}});
-      const std::string words = words_of([&] { group.synchronize(); });
+      const std::string words = error_of([&] { group.synchronize(); });
       expect_part(words, "all_reduce in group {3, 1}");
       expect_part(words, "rank 3, block");
       expect_part(words, " for rank 1 to ");
@@ -179,7 +172,7 @@ TEST_P(GroupsOn, ADeviceBarrierThatARankDoesNotComeToNamesIt) {
     Operation barrier = device_barrier(group, 300);
     if (context.rank() == 2) {
       barrier.launch({});
-      const std::string words = words_of([&] { group.synchronize(); });
+      const std::string words = error_of([&] { group.synchronize(); });
       expect_part(words, "device_barrier in group {2, 1}");
       expect_part(words, " for rank 1 to come to the barrier");
     }

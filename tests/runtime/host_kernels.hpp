@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "error_of.hpp"
 #include "iris/device/abi.hpp"
 #include "iris/operation.hpp"
 
@@ -59,17 +60,6 @@ inline BuiltOperation gather_of_two() {
   BuiltOperation built = host_operation("gather_of_two", 2);
   built.manifest.arguments[1].shape[0].factor = 2;
   return built;
-}
-
-/// What a call throws, in words; empty if it does not.
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
 }
 
 }  // namespace iris::test

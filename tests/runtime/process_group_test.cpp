@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "error_of.hpp"
 #include "grid_of_ranks.hpp"
 #include "host_kernels.hpp"
 #include "iris/operation.hpp"
