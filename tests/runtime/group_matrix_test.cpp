@@ -293,7 +293,8 @@ TEST_P(GroupsOn, AGraphCapturesADeviceBarrier) {
   });
 }
 
-/// In a program of its own: processes that fork() makes cannot use a GPU that their parent has used.
+/// In a program of its own: processes that fork() makes cannot use a GPU that their parent has used. Where two of them
+/// share one, their kernels take turns.
 TEST(GroupsOfProcesses, RowsAndColumnsTakeTurnsOnGpus) {
   const auto outcomes = test::run_ranks(4, [](int) {
     const DeviceSurvey survey = survey_gpus();
@@ -302,7 +303,7 @@ TEST(GroupsOfProcesses, RowsAndColumnsTakeTurnsOnGpus) {
     World world = World::join({.target = target, .heap_bytes = 8U << 20U});
     std::string said;
     world.run([&](Context& context) {
-      said = test::rows_and_columns(context, build_sum(2, target), build("all_gather", "direct", 2, target), 100);
+      said = test::rows_and_columns(context, build_sum(2, target), build("all_gather", "direct", 2, target), 20);
     });
     return said;
   });
