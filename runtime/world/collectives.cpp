@@ -72,6 +72,7 @@ std::vector<int> find_deadlock(const std::map<int, std::vector<int>>& awaited) {
   while (std::erase_if(stuck, may_go_on) > 0) {
   }
   std::vector<int> ranks;
+  ranks.reserve(stuck.size());
   for (const auto& [rank, others] : stuck) ranks.push_back(rank);
   return ranks;
 }

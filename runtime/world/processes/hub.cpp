@@ -259,6 +259,7 @@ void Hub::end_deadlock() {
   stuck_ = stuck;
   if (stuck_.empty() || patience_.now() - stuck_since_ < patience_with_deadlocks) return;
   std::vector<std::string> calls;
+  calls.reserve(stuck_.size());
   for (const int rank : stuck_) calls.push_back(seats_[static_cast<std::size_t>(rank)].last_call);
   const Message deadlock{.kind = Message::Kind::deadlock, .text = describe_deadlock(calls, stuck_)};
   for (const int rank : stuck_) {

@@ -147,13 +147,13 @@ void Member::await_result(const Subset& subset, const std::string& call, std::ui
       if (!deadlock_.empty()) throw DeadlockError(call + " cannot be done: " + deadlock_);
       known_news = news_;
     }
-    const std::string why = why_in_vain(subset);
+    std::string why = why_in_vain(subset);
     if (why.empty()) continue;
     const std::lock_guard lock(mutex_);
     if (result_.has_value()) return;
     channel_->queue({.kind = Message::Kind::withdraw});
     wake_.wake();
-    throw std::runtime_error(call + " cannot be done: " + why);
+    throw std::runtime_error(why.insert(0, call + " cannot be done: "));
   }
 }
 
