@@ -106,7 +106,7 @@ std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
 }
 
 std::string constructor(const Plan& plan, const std::string& name) {
-  std::string parameters = "iris::Context& context";
+  std::string parameters = "iris::Group& group";
   std::string comment;
   for (const std::string& extent : plan.problem.dynamic_extents()) {
     parameters += ", std::int64_t capacity_" + extent;
@@ -114,12 +114,14 @@ std::string constructor(const Plan& plan, const std::string& name) {
   }
   const bool is_static = plan.problem.is_static();
   const std::string capacity = is_static ? "" : ",\n                   " + extents_initialiser(plan, "capacity_");
-  return "  /// Collective: every rank of the world makes one, in the same order. Throws std::runtime_error if the "
-         "kernel\n"
-         "  /// is not built for the world's size and target, or if its blocks do not fit on the device together.\n" +
+  return "  /// Collective: every rank of the group makes one, in the same order; a Context is the group of all ranks. "
+         "Throws\n"
+         "  /// std::runtime_error if the kernel is not built for the group's size and target, or if its blocks do not "
+         "fit on\n"
+         "  /// the device together.\n" +
          comment + "  " + (is_static ? "explicit " : "") + name + "(" + parameters +
-         ")\n      : operation_(context, iris::find_embedded(embedded(), context.num_ranks(), "
-         "context.device().target())" +
+         ")\n      : operation_(group, iris::find_embedded(embedded(), group.num_ranks(), "
+         "group.device().target())" +
          capacity + ") {}\n";
 }
 

@@ -99,7 +99,9 @@ std::vector<std::string> pattern_names() {
 const PatternKeys& keys_of(std::string_view pattern) {
   static const PatternKeys of_user = {.takes_op = true, .takes_accumulate = true};
   static const auto patterns = read_patterns();
+  static const PatternKeys of_barrier;
   if (pattern == user_pattern) return of_user;
+  if (pattern == barrier_pattern) return of_barrier;
   const auto found = patterns.find(pattern);
   if (found == patterns.end()) throw std::out_of_range("there is no pattern '" + std::string(pattern) + "'");
   return found->second;

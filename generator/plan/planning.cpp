@@ -124,7 +124,8 @@ KernelPlan barrier_kernel(const Request& request) {
   bound_grid(request, barrier);
   add_flags(barrier);
   barrier.part = "barrier";
-  barrier.problem = {.pattern = "barrier", .dtype = problem.dtype, .result = problem.dtype, .world = problem.world};
+  barrier.problem = {
+      .pattern = std::string(barrier_pattern), .dtype = problem.dtype, .result = problem.dtype, .world = problem.world};
   return barrier;
 }
 

@@ -179,10 +179,11 @@ void HostDevice::launch(const Function& function, const LaunchConfig& config,
                              std::to_string(threads) + " device threads; the CPU engine runs at most " +
                              std::to_string(host::max_device_threads) + " at a time, so lower blocks or threads");
   }
-  engine_->enqueue(
-      queue(config.stream),
+  auto grid =
       std::make_unique<host::Grid>(std::string(config.name), rank_, static_cast<const HostFunction&>(function).entry,
-                                   host::LaunchArguments(arguments), config.blocks, config.threads, config.timeout_ns));
+                                   host::LaunchArguments(arguments), config.blocks, config.threads, config.timeout_ns);
+  grid->ranks.assign(config.ranks.begin(), config.ranks.end());
+  engine_->enqueue(queue(config.stream), std::move(grid));
 }
 
 void HostDevice::record(Event event, Stream stream) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <span>
@@ -36,7 +37,7 @@ struct DeviceThread : Fiber {
   // While waiting, and for the report.
   const device::u64* flag = nullptr;
   device::u64 at_least = 0;
-  std::int32_t peer = 0;
+  std::int32_t peer = 0;  ///< of the world
   device::Wait what = device::Wait::none;
 
   /// Where the kernel last called the engine, for the report.
@@ -95,8 +96,14 @@ struct Grid {
             static_cast<std::size_t>(threads_per_block)};
   }
 
+  /// Of the world. A kernel may name a peer that there is not.
+  int world_rank(int peer) const {
+    return peer >= 0 && peer < std::ssize(ranks) ? ranks[static_cast<std::size_t>(peer)] : peer;
+  }
+
   std::string name;
-  int rank;
+  int rank;                ///< of the world
+  std::vector<int> ranks;  ///< of the world, by those that the kernel knows; empty: the same
   Entry entry;
   LaunchArguments arguments;
   int threads_per_block;

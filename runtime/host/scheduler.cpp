@@ -265,7 +265,7 @@ void Scheduler::wait(DeviceThread& self, const device::u64* flag, device::u64 at
     self.state = ThreadState::waiting;
     self.flag = flag;
     self.at_least = at_least;
-    self.peer = peer;
+    self.peer = self.block->grid->world_rank(peer);
     self.what = what;
     waiting_[flag].push_back(&self);
     switch_away(self);

@@ -10,8 +10,7 @@
 #include "generator/manifest/hash.hpp"
 #include "iris/source_reader.hpp"
 #include "iris/tuning.hpp"
-#include "iris/world.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 namespace {
@@ -71,14 +70,14 @@ const irisgen::KernelSpec& choose_kernel(const irisgen::Spec& spec, const std::s
   throw std::runtime_error(spec.file + " has no kernel '" + name + "'" + irisgen::suggestion(name, names));
 }
 
-BuiltOperation build_for(Context& context, const irisgen::Spec& spec, const JitOptions& options) {
+BuiltOperation build_for(Group& group, const irisgen::Spec& spec, const JitOptions& options) {
   const irisgen::KernelSpec& kernel = choose_kernel(spec, options.kernel);
-  const int world = context.num_ranks();
+  const int world = group.num_ranks();
   if (std::ranges::find(kernel.worlds, world) == kernel.worlds.end()) {
     throw std::runtime_error("kernel '" + kernel.name + "' is described for worlds of " + list_of(kernel.worlds) +
                              " ranks; this one has " + std::to_string(world));
   }
-  const std::string name = context.device().target();
+  const std::string name = group.device().target();
   const irisgen::Target* target = irisgen::find_target(name);
   if (target == nullptr) throw std::runtime_error("irisgen makes no code for " + name + "; see irisgen list");
   const std::vector<const irisgen::Target*> targets = {target};
@@ -87,7 +86,7 @@ BuiltOperation build_for(Context& context, const irisgen::Spec& spec, const JitO
   only.kernels.front().worlds = {world};
   attach_source_reader(only);
   const std::vector<irisgen::TuningTable> tables = options.tuning ? *options.tuning : tuning_of_user();
-  const irisgen::PlanOptions plan = {.tuning = tables, .device = context.device().description()};
+  const irisgen::PlanOptions plan = {.tuning = tables, .device = group.device().description()};
   return build_operation(irisgen::plan_all(only, targets, plan).front(), options.compiler);
 }
 
@@ -97,41 +96,56 @@ std::string call_of(const std::string& what, const JitOptions& options) {
 }
 
 /// Rank 0 builds and gives the bytes to all, or the words of its failure. Every rank must mean the same description.
-Operation load(Context& context, const std::string& what, const JitOptions& options,
+Operation load(Group& group, const std::string& call, const JitOptions& options,
                const std::function<irisgen::Spec()>& read) {
   std::string content;
   std::exception_ptr failure;
-  if (context.rank() == 0) {
+  if (group.rank() == 0) {
     try {
-      content = pack(build_for(context, read(), options));
+      content = pack(build_for(group, read(), options));
     } catch (...) {
       failure = std::current_exception();
       content = pack_failure(words_of(failure));
     }
   }
-  content = context.state().collectives->broadcast({.call = call_of(what, options), .state = {}}, std::move(content));
+  content = group.state().collectives->broadcast({.call = group.state().call(call), .state = {}}, std::move(content));
   if (failure != nullptr) std::rethrow_exception(failure);
-  return {context, unpack(content), options.capacity};
+  return {group, unpack(content), options.capacity};
 }
 
 }  // namespace
 
-Operation jit(Context& context, std::string_view description, const JitOptions& options) {
+Operation jit(Group& group, std::string_view description, const JitOptions& options) {
   const std::string what = "a description with hash " + sha256_hex(description).substr(0, 8);
-  return load(context, what, options, [&] { return irisgen::parse_spec("the description", std::string(description)); });
+  return load(group, call_of(what, options), options,
+              [&] { return irisgen::parse_spec("the description", std::string(description)); });
 }
 
-Operation jit(Context& context, const irisgen::KernelSpec& description, const JitOptions& options) {
-  const std::string hash = sha256_hex(irisgen::canonical_json(description, context.num_ranks()));
-  return load(context, "kernel '" + description.name + "' with hash " + hash.substr(0, 8), options, [&] {
+Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOptions& options) {
+  const std::string hash = sha256_hex(irisgen::canonical_json(description, group.num_ranks()));
+  const std::string what = "kernel '" + description.name + "' with hash " + hash.substr(0, 8);
+  return load(group, call_of(what, options), options, [&] {
     irisgen::KernelSpec kernel = description;
-    if (kernel.worlds.empty()) kernel.worlds = {context.num_ranks()};
+    if (kernel.worlds.empty()) kernel.worlds = {group.num_ranks()};
     return irisgen::check(kernel);
   });
 }
 
-Operation jit_file(Context& context, const std::string& path, const JitOptions& options) {
-  return load(context, path, options, [&] { return irisgen::read_spec(path); });
+Operation jit_file(Group& group, const std::string& path, const JitOptions& options) {
+  return load(group, call_of(path, options), options, [&] { return irisgen::read_spec(path); });
+}
+
+Operation device_barrier(Group& group, int timeout_ms) {
+  const std::string name = "device_barrier";
+  const JitOptions no_tables = {.tuning = std::vector<irisgen::TuningTable>()};
+  return load(group, name + "(timeout of " + std::to_string(timeout_ms) + " ms)", no_tables, [&] {
+    const irisgen::KernelSpec barrier = {.name = name,
+                                         .written_name = name,
+                                         .problem = {.pattern = std::string(irisgen::barrier_pattern)},
+                                         .worlds = {group.num_ranks()},
+                                         .config = {{"timeout_ms", {.value = timeout_ms}}}};
+    return irisgen::Spec{.file = name, .text = {}, .kernels = {barrier}};
+  });
 }
 
 }  // namespace iris

@@ -15,7 +15,8 @@ bool is_signalled_by_copies(const Manifest& manifest) {
   });
 }
 
-/// Blocks that wait for one another must all be on the device, or those that are wait for ever. Copies that they wait
+/// Blocks that wait for one another must all be on the device, or those that are wait for ever. All ranks there count,
+/// whichever the group: those of others may have one of theirs under way. Copies that they wait
 /// for may be kernels, which need a place, too: between ranks of one device, and those of AMD's runtime.
 void check_residency(const Manifest& manifest, const KernelEntry& kernel, const Context::State& context,
                      const Function& function) {
@@ -35,19 +36,20 @@ void check_residency(const Manifest& manifest, const KernelEntry& kernel, const 
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(Context::State& context, const Manifest& manifest, std::size_t kernel,
+LoadedKernel::LoadedKernel(const Group::State& group, const Manifest& manifest, std::size_t kernel,
                            const CodeObject& code)
-    : context_(context),
+    : group_(group),
       manifest_(manifest),
       entry_(manifest.kernels.at(kernel)),
-      module_(context.device.load(code)),
-      function_(&module_->function(entry_.symbol)) {
-  check_residency(manifest_, entry_, context_, *function_);
+      module_(group.context.device.load(code)),
+      function_(&module_->function(entry_.symbol)),
+      name_(manifest.name + group.suffix) {
+  check_residency(manifest_, entry_, group_.context, *function_);
 }
 
 void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* fault) {
-  std::ranges::copy(context_.bases, device_context_.heap);
-  device_context_.rank = context_.rank;
+  std::ranges::copy(group_.bases, device_context_.heap);
+  device_context_.rank = group_.rank;
   device_context_.world = manifest_.problem.world;
   device_context_.flags = reinterpret_cast<device::u64*>(base + layout.flags);
   device_context_.launches = reinterpret_cast<device::u64*>(base + layout.launches);
@@ -58,13 +60,14 @@ void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* 
 }
 
 void LoadedKernel::launch(std::span<const ArgumentBytes> arguments, Stream stream) const {
-  context_.device.launch(*function_,
-                         {.name = manifest_.name,
-                          .blocks = entry_.blocks,
-                          .threads = entry_.threads,
-                          .stream = stream,
-                          .timeout_ns = device_context_.timeout_ns},
-                         arguments);
+  group_.context.device.launch(*function_,
+                               {.name = name_,
+                                .blocks = entry_.blocks,
+                                .threads = entry_.threads,
+                                .stream = stream,
+                                .timeout_ns = device_context_.timeout_ns,
+                                .ranks = group_.ranks},
+                               arguments);
 }
 
 }  // namespace iris

@@ -2,13 +2,14 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "iris/code_object.hpp"
 #include "iris/device.hpp"
 #include "iris/device/abi.hpp"
 #include "iris/manifest.hpp"
 #include "runtime/launch/launch_check.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 
@@ -16,7 +17,7 @@ namespace iris {
 class LoadedKernel {
  public:
   /// Throws if its blocks must run together and do not fit on the device. Loading may wait for the whole device.
-  LoadedKernel(Context::State& context, const Manifest& manifest, std::size_t kernel, const CodeObject& code);
+  LoadedKernel(const Group::State& group, const Manifest& manifest, std::size_t kernel, const CodeObject& code);
 
   /// Tells it where the operation's memory lies, which all ranks have at the same offset of their heaps.
   void place(char* base, const KernelLayout& layout, device::Fault* fault);
@@ -29,11 +30,12 @@ class LoadedKernel {
   void launch(std::span<const ArgumentBytes> arguments, Stream stream) const;
 
  private:
-  Context::State& context_;
+  const Group::State& group_;
   const Manifest& manifest_;
   const KernelEntry& entry_;
   std::unique_ptr<Module> module_;
   const Function* function_ = nullptr;
+  std::string name_;  // for messages
   device::Context device_context_{};
 };
 

@@ -15,15 +15,15 @@
 #include "runtime/launch/loaded_kernel.hpp"
 #include "runtime/system/log.hpp"
 #include "runtime/world/agreement.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 
 namespace {
 
-void check_world(const BuiltOperation& built, const Context::State& context) {
+void check_world(const BuiltOperation& built, const Group::State& group) {
   const Manifest& manifest = built.manifest;
-  const auto ranks = static_cast<int>(context.bases.size());
+  const auto ranks = static_cast<int>(group.ranks.size());
   if (manifest.abi != device::abi_version) {
     throw std::runtime_error(manifest.name + " was built for version " + std::to_string(manifest.abi) +
                              " of the kernel interface, this irisgen speaks version " +
@@ -31,11 +31,12 @@ void check_world(const BuiltOperation& built, const Context::State& context) {
   }
   if (manifest.problem.world != ranks) {
     throw std::runtime_error(manifest.name + " was made for a world of " + std::to_string(manifest.problem.world) +
-                             " ranks, this one has " + std::to_string(ranks));
+                             " ranks, " + (group.suffix.empty() ? "this one" : name_group(group.ranks)) + " has " +
+                             std::to_string(ranks));
   }
-  if (manifest.target != context.device.target()) {
+  if (manifest.target != group.context.device.target()) {
     throw std::runtime_error(manifest.name + " was made for " + manifest.target + ", rank " +
-                             std::to_string(context.rank) + " is on " + context.device.target());
+                             std::to_string(group.context.rank) + " is on " + group.context.device.target());
   }
   if (built.code.size() != manifest.kernels.size()) {
     throw std::runtime_error(manifest.name + " has " + std::to_string(manifest.kernels.size()) +
@@ -66,8 +67,8 @@ bool waits(const Manifest& manifest) {
 
 /// Memory that goes back to a rank's heap.
 struct ReturnToHeap {
-  Context::State* context;
-  void operator()(char* memory) const { context->free(memory, Owner::operation); }
+  Group::State* group;
+  void operator()(char* memory) const { group->free(memory, Owner::Kind::operation); }
 };
 
 /// Memory that goes back to a rank's device as allocate_host gave it.
@@ -109,7 +110,7 @@ class OwnEvent {
 }  // namespace
 
 struct Operation::State {
-  State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity);
+  State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity);
   ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -125,6 +126,7 @@ struct Operation::State {
     std::vector<BoundStep> steps;
   };
   Sized& sized_for(const Extents& given);
+  bool is_allocated(const void* begin, std::size_t bytes) const;
   void check_agreement(std::span<void* const> arguments, const Sized& sized);
   void follow_last_launch(Stream stream);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
@@ -137,8 +139,8 @@ struct Operation::State {
   void perform(const BoundCopy& copy, int number, Stream callers) const;
   void perform(const WaitStep* wait, int number, Stream callers) const;
 
-  std::shared_ptr<void> world;  // may end before its operations
-  Context::State& context;
+  std::shared_ptr<Group::State> group;  // and the world, which may end before its operations
+  Context::State& context;              // of the rank
   Manifest manifest;
   Extents capacity;
   std::vector<LoadedKernel> kernels;
@@ -158,12 +160,12 @@ struct Operation::State {
   std::size_t oldest_size = 0;
 };
 
-Operation::State::State(Context::State& of_context, const BuiltOperation& built, const Extents& wanted_capacity)
-    : world(of_context.world.lock()), context(of_context), manifest(built.manifest) {
-  check_world(built, context);
+Operation::State::State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity)
+    : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
+  check_world(built, *group);
   capacity = resolve_extents(manifest, wanted_capacity);
   kernels.reserve(manifest.kernels.size());
-  for (std::size_t i = 0; i < manifest.kernels.size(); ++i) kernels.emplace_back(context, manifest, i, built.code[i]);
+  for (std::size_t i = 0; i < manifest.kernels.size(); ++i) kernels.emplace_back(*group, manifest, i, built.code[i]);
   make_streams();
   place_on_heap();
 }
@@ -171,12 +173,14 @@ Operation::State::State(Context::State& of_context, const BuiltOperation& built,
 /// Collective. No peer may signal before our flags are zero, so all meet once they are.
 void Operation::State::place_on_heap() {
   const OperationLayout layout = layout_of(manifest, capacity);
-  const std::string call = call_of(manifest, layout.total_bytes);
-  memory = {static_cast<char*>(context.allocate(static_cast<std::size_t>(layout.total_bytes), call, Owner::operation)),
-            ReturnToHeap{&context}};
+  const std::string call = group->call(call_of(manifest, layout.total_bytes));
+  memory = {
+      static_cast<char*>(group->allocate(static_cast<std::size_t>(layout.total_bytes), call, Owner::Kind::operation)),
+      ReturnToHeap{group.get()}};
   fault = {static_cast<device::Fault*>(context.device.allocate_host(sizeof(device::Fault))),
            ReturnToDevice{&context.device}};
-  record = {.operation = manifest.name,
+  record = {.operation = manifest.name + group->suffix,
+            .ranks = group->ranks,
             .fault = fault.get(),
             .timeout_ns = static_cast<std::uint64_t>(manifest.timeout_ms) * 1'000'000,
             .in_flight = std::nullopt,
@@ -187,9 +191,9 @@ void Operation::State::place_on_heap() {
   context.device.synchronize();
   if (waits(manifest)) {
     agreement = std::static_pointer_cast<Agreement>(
-        context.collectives->share_memory({.call = call, .state = {}}, sizeof(Agreement)));
+        group->collectives->share_memory({.call = call, .state = {}}, sizeof(Agreement)));
   } else {
-    context.collectives->barrier({.call = call, .state = {}});
+    group->collectives->barrier({.call = call, .state = {}});
   }
   context.records.push_back(&record);
   log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout.total_bytes); });
@@ -222,8 +226,8 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
                              "Operation. What happened: " + record.failure);
   }
   Sized& sized = sized_for(given);
-  check_buffers(manifest, context.rank, sized.bytes, arguments,
-                [this](const void* begin, std::size_t bytes) { return context.is_allocated(begin, bytes); });
+  check_buffers(manifest, group->rank, sized.bytes, arguments,
+                [this](const void* begin, std::size_t bytes) { return is_allocated(begin, bytes); });
   follow_last_launch(stream);
   check_agreement(arguments, sized);
   buffers.set_arguments(arguments);
@@ -245,11 +249,20 @@ Operation::State::Sized& Operation::State::sized_for(const Extents& given) {
   Sized made{.given = given, .extents = resolve_extents(manifest, given), .bytes = {}, .steps = {}};
   check_capacity(manifest, made.extents, capacity);
   for (const Argument& argument : manifest.arguments) made.bytes.push_back(bytes_of(argument, made.extents));
-  made.steps = bind_steps({manifest, context.rank, kernels, buffers}, made.extents);
+  made.steps = bind_steps({manifest, group->rank, kernels, buffers}, made.extents);
   if (sizes.size() < most_sizes) return sizes.emplace_back(std::move(made));
   Sized& replaced = sizes[oldest_size];
   oldest_size = (oldest_size + 1) % most_sizes;
   return replaced = std::move(made);
+}
+
+/// At the same place on all ranks of the group. Throws if it is allocated for others.
+bool Operation::State::is_allocated(const void* begin, std::size_t bytes) const {
+  if (group->is_allocated(begin, bytes)) return true;
+  if (!context.is_allocated(begin, bytes, 0)) return false;
+  throw std::runtime_error(record.operation + ": a buffer was allocated by a group that has not all ranks of " +
+                           name_group(group->ranks) + ", for which other things may lie there; allocate it with this " +
+                           "group, or with one that has them all");
 }
 
 /// Launches share flags, so one in another stream waits for all that has been enqueued in the last one's. A capture
@@ -276,7 +289,7 @@ void Operation::State::check_agreement(std::span<void* const> arguments, const S
   if (agreement == nullptr) return;
   const auto each = [&](const auto& tell) {
     for (const auto& [name, length] : sized.extents) tell(name, " = ", static_cast<std::uint64_t>(length));
-    const char* base = context.bases[static_cast<std::size_t>(context.rank)];
+    const char* base = group->bases[static_cast<std::size_t>(group->rank)];
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Argument& argument = manifest.arguments[i];
       if (!argument.symmetric || sized.bytes[i] == 0) continue;
@@ -293,8 +306,9 @@ void Operation::State::check_agreement(std::span<void* const> arguments, const S
   each([&](const std::string& name, const char* is, std::uint64_t value) {
     said += (said.empty() ? "" : ", ") + name + is + std::to_string(value);
   });
-  record.failure = manifest.name + ": launch " + std::to_string(launches) + " on rank " + std::to_string(context.rank) +
-                   " (" + said + " of the heap) is not that of another rank; all must launch with the same extents, " +
+  record.failure = record.operation + ": launch " + std::to_string(launches) + " on rank " +
+                   std::to_string(context.rank) + " (" + said +
+                   " of the heap) is not that of another rank; all must launch with the same extents, " +
                    "on buffers at the same offsets of their heaps";
   throw std::runtime_error(record.failure);
 }
@@ -311,7 +325,7 @@ void Operation::State::perform(BoundLaunch& launch, int number, Stream callers) 
 void Operation::State::perform(const BoundCopy& copy, int number, Stream callers) const {
   char* const from = buffers.at(copy.from);
   char* to = buffers.at(copy.to);
-  if (copy.peer != context.rank) to = context.on_rank(to, copy.peer);
+  if (copy.peer != group->rank) to = group->on_rank(to, copy.peer);
   if (to == from) return;  // in place
   context.device.enqueue_copy(to, from, static_cast<std::size_t>(copy.bytes), stream(number, callers));
 }
@@ -322,8 +336,8 @@ void Operation::State::perform(const WaitStep* wait, int number, Stream callers)
   context.device.wait(event, stream(number, callers));
 }
 
-Operation::Operation(Context& context, const BuiltOperation& built, const Extents& capacity)
-    : state_(std::make_unique<State>(context.state(), built, capacity)) {}
+Operation::Operation(Group& group, const BuiltOperation& built, const Extents& capacity)
+    : state_(std::make_unique<State>(group, built, capacity)) {}
 
 Operation::~Operation() = default;
 Operation::Operation(Operation&&) noexcept = default;

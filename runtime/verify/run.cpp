@@ -19,7 +19,7 @@
 #include "runtime/verify/random.hpp"
 #include "runtime/verify/rank_buffers.hpp"
 #include "runtime/verify/run_parts.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 

@@ -16,39 +16,84 @@ std::string Collectives::broadcast(CollectiveCall call, std::string content) {
 
 namespace {
 
-/// "rank 1 calls barrier(); ranks 0, 2 call allocate(64 bytes)", by whatever `text` says of a call.
-std::string group_by(std::span<const CollectiveCall> calls, std::string CollectiveCall::* text) {
-  std::vector<std::pair<std::string, std::vector<int>>> groups;
-  for (std::size_t rank = 0; rank < calls.size(); ++rank) {
-    const std::string& said = calls[rank].*text;
-    auto group = std::ranges::find(groups, said, &decltype(groups)::value_type::first);
-    if (group == groups.end()) group = groups.insert(groups.end(), {said, {}});
-    group->second.push_back(static_cast<int>(rank));
+/// "rank 1: barrier(); ranks 0, 2: allocate(64 bytes)".
+std::string list_by_words(std::span<const std::string> words, const std::vector<int>& ranks) {
+  std::vector<std::pair<std::string, std::vector<int>>> sayings;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto saying = std::ranges::find(sayings, words[i], &decltype(sayings)::value_type::first);
+    if (saying == sayings.end()) saying = sayings.insert(sayings.end(), {words[i], {}});
+    saying->second.push_back(ranks[i]);
   }
   std::string sentence;
-  for (const auto& [said, ranks] : groups) {
+  for (const auto& [said, sayers] : sayings) {
     if (!sentence.empty()) sentence += "; ";
-    sentence += name_ranks(ranks) + ": " + said;
+    sentence += name_ranks(sayers) + ": " + said;
   }
   return sentence;
 }
 
+std::string list_by(std::span<const CollectiveCall> calls, const std::vector<int>& ranks,
+                    std::string CollectiveCall::* text) {
+  std::vector<std::string> words;
+  words.reserve(calls.size());
+  for (const CollectiveCall& call : calls) words.push_back(call.*text);
+  return list_by_words(words, ranks);
+}
+
+std::string list_of(const std::vector<int>& numbers) {
+  std::string list;
+  for (const int number : numbers) list += (list.empty() ? "" : ", ") + std::to_string(number);
+  return list;
+}
+
 }  // namespace
 
-std::string describe_difference(std::span<const CollectiveCall> calls) {
+std::string describe_difference(std::span<const CollectiveCall> calls, const std::vector<int>& ranks) {
   const CollectiveCall& first = calls.front();
   const auto differs = [&](auto member) {
     return std::ranges::any_of(calls, [&](const CollectiveCall& call) { return call.*member != first.*member; });
   };
   if (differs(&CollectiveCall::call)) {
     return "ranks disagree in a collective call, which all must make alike and in the same order; " +
-           group_by(calls, &CollectiveCall::call);
+           list_by(calls, ranks, &CollectiveCall::call);
   }
   if (differs(&CollectiveCall::digest)) {
     return "ranks disagree before " + first.call + ": every rank must have allocated and freed the same; " +
-           group_by(calls, &CollectiveCall::state);
+           list_by(calls, ranks, &CollectiveCall::state);
   }
   return {};
+}
+
+std::vector<int> find_deadlock(const std::map<int, std::vector<int>>& awaited) {
+  std::map<int, std::vector<int>> stuck = awaited;
+  const auto may_go_on = [&](const auto& waiting) {
+    return std::ranges::none_of(waiting.second, [&](int rank) { return stuck.contains(rank); });
+  };
+  while (std::erase_if(stuck, may_go_on) > 0) {
+  }
+  std::vector<int> ranks;
+  ranks.reserve(stuck.size());
+  for (const auto& [rank, others] : stuck) ranks.push_back(rank);
+  return ranks;
+}
+
+std::string describe_deadlock(std::span<const std::string> calls, const std::vector<int>& ranks) {
+  return "ranks wait for one another in calls of different groups, which all must make in the same order; " +
+         list_by_words(calls, ranks);
+}
+
+std::vector<std::string> in_order_of(const std::vector<int>& ranks, std::vector<std::string> ascending) {
+  std::vector<std::string> ordered;
+  ordered.reserve(ranks.size());
+  for (const int rank : ranks) {
+    const auto before = std::ranges::count_if(ranks, [rank](int other) { return other < rank; });
+    ordered.push_back(std::move(ascending[static_cast<std::size_t>(before)]));
+  }
+  return ordered;
+}
+
+std::string name_group(const std::vector<int>& ranks) {
+  return "group {" + list_of(ranks) + "}";
 }
 
 std::string name_ranks(const std::vector<int>& ranks) {

@@ -1,55 +1,51 @@
 #include "runtime/world/context.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/system/fault.hpp"
 #include "runtime/system/log.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 
 namespace {
 
-std::string describe_holdings(const Heap& heap) {
-  return "holds " + std::to_string(heap.allocations()) + " allocations of " + std::to_string(heap.allocated_bytes()) +
-         " bytes together";
-}
-
-std::string describe_full(const Heap& heap, const std::string& call) {
-  return call + " does not fit on the symmetric heap: of " + std::to_string(heap.size()) + " bytes on each rank, " +
-         std::to_string(heap.free_bytes()) + " are free, " + std::to_string(heap.largest_free()) +
-         " of them in one block; raise WorldOptions::heap_bytes or free something";
+/// A kernel may name a peer that there is not.
+int world_rank(int rank, std::span<const int> ranks) {
+  return rank >= 0 && rank < std::ssize(ranks) ? ranks[static_cast<std::size_t>(rank)] : rank;
 }
 
 /// Takes note of a fault that the record's operation has written. True if there is one that has not been noted before.
 bool note_fault(LaunchRecord& record) {
   if (!record.failure.empty() || __atomic_load_n(&record.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
-  record.failure = describe(*record.fault, record.operation, record.timeout_ns);
+  device::Fault fault = *record.fault;
+  fault.rank = world_rank(fault.rank, record.ranks);
+  fault.peer = world_rank(fault.peer, record.ranks);
+  record.failure = describe(fault, record.operation, record.timeout_ns);
   log(LogLevel::error, [&] { return record.failure; });
   return true;
 }
 
 }  // namespace
 
-void* Context::State::allocate(std::size_t bytes, const std::string& call, Owner owner) {
-  collectives->barrier({.call = call, .state = describe_holdings(heap), .digest = heap.digest()});
-  const auto offset = heap.allocate(bytes, owner);
-  if (!offset.has_value()) throw std::runtime_error(describe_full(heap, call));
-  return bases[static_cast<std::size_t>(rank)] + *offset;
+Context::State::State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
+                      std::unique_ptr<WorldCollectives> with_others, int ranks_on_this_device)
+    : rank(of_rank),
+      device(of_device),
+      bases(heap_bases),
+      heap(heap_bytes),
+      ranks_on_device(ranks_on_this_device),
+      collectives(*with_others) {
+  std::vector<int> ranks(bases.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  all = std::make_unique<Group::State>(*this, 0, std::move(ranks), std::move(with_others));
 }
 
-void Context::State::free(void* memory, Owner owner) {
-  if (memory == nullptr) return;
-  const char* base = bases[static_cast<std::size_t>(rank)];
-  const bool freed =
-      on_heap(memory, 1) && heap.free(static_cast<std::size_t>(static_cast<char*>(memory) - base), owner);
-  if (!freed) {
-    throw std::runtime_error("rank " + std::to_string(rank) +
-                             " frees memory that allocate() did not return, or that is free already");
-  }
-}
+Context::State::~State() = default;
 
 bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(bases[static_cast<std::size_t>(rank)]);
@@ -58,9 +54,10 @@ bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
          (bytes > 0 || first - begin < heap.size());
 }
 
-bool Context::State::is_allocated(const void* memory, std::size_t bytes) const {
+bool Context::State::is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const {
   const char* base = bases[static_cast<std::size_t>(rank)];
-  return on_heap(memory, bytes) && heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes);
+  return on_heap(memory, bytes) &&
+         heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes, members);
 }
 
 void Context::State::synchronize(Stream stream) {
@@ -84,10 +81,6 @@ void Context::State::synchronize(Stream stream) {
   if (failed != nullptr) throw std::runtime_error(failed->failure);
 }
 
-void Context::State::barrier(const std::string& call) {
-  collectives->barrier({.call = call, .state = {}});
-}
-
 void Context::State::finish() {
   synchronize(nullptr);
   for (const LaunchRecord* record : records) {
@@ -95,54 +88,39 @@ void Context::State::finish() {
   }
 }
 
-int Context::rank() const {
-  return state_.rank;
-}
+namespace {
 
-int Context::num_ranks() const {
-  return static_cast<int>(state_.bases.size());
-}
-
-Device& Context::device() {
-  return state_.device;
-}
-
-void* Context::allocate(std::size_t bytes) {
-  return state_.allocate(bytes, "allocate(" + std::to_string(bytes) + " bytes)", Owner::user);
-}
-
-void Context::free(void* memory) {
-  state_.free(memory, Owner::user);
-}
-
-bool Context::is_symmetric(const void* memory, std::size_t bytes) const {
-  return state_.on_heap(memory, bytes);
-}
-
-void* Context::on_rank(void* memory, int rank) const {
-  if (rank < 0 || rank >= num_ranks()) {
-    throw std::runtime_error("there is no rank " + std::to_string(rank) + " in a world of " +
-                             std::to_string(num_ranks()));
+/// Throws unless these ranks can be a group that this one makes.
+void check_members(const std::vector<int>& ranks, const Context::State& self) {
+  const std::string call = "rank " + std::to_string(self.rank) + " cannot make " + name_group(ranks) + ": ";
+  const auto world = static_cast<int>(self.bases.size());
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= world) {
+      throw std::runtime_error(call + "there is no rank " + std::to_string(rank) + " in a world of " +
+                               std::to_string(world));
+    }
+    if (std::ranges::count(ranks, rank) > 1) {
+      throw std::runtime_error(call + "rank " + std::to_string(rank) + " is given twice");
+    }
   }
-  if (!state_.on_heap(memory, 0)) {
-    throw std::runtime_error("rank " + std::to_string(state_.rank) +
-                             " asks where memory lies on another rank that is not on the symmetric heap; take it from "
-                             "allocate()");
+  if (std::ranges::find(ranks, self.rank) == ranks.end()) {
+    throw std::runtime_error(call + "it is not among them, and only they make it");
   }
-  return state_.on_rank(static_cast<char*>(memory), rank);
 }
 
-std::span<char* const> Context::heap_bases() const {
-  return state_.bases;
-}
+}  // namespace
 
-void Context::synchronize(Stream stream) {
-  state_.synchronize(stream);
-}
+// Whoever keeps a copy of this group keeps the world.
+Context::Context(State& state)
+    : Group(std::shared_ptr<Group::State>(state.world.lock(), state.all.get())), state_of_rank_(state) {}
 
-void Context::barrier() {
-  state_.synchronize(nullptr);
-  state_.barrier("barrier()");
+Group Context::group(const std::vector<int>& ranks) {
+  State& self = state_of_rank_;
+  check_members(ranks, self);
+  auto made = std::make_shared<Group::State>(self, self.groups++, ranks, self.collectives.among(ranks));
+  made->world = self.world.lock();
+  made->collectives->barrier({.call = name_group(ranks), .state = {}});
+  return Group(std::move(made));
 }
 
 }  // namespace iris

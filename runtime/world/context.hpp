@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,47 +18,39 @@ namespace iris {
 /// What a rank remembers of a loaded operation's launches, to turn faults into exceptions.
 struct LaunchRecord {
   std::string operation;
+  std::span<const int> ranks;  ///< of the world, by those that its kernels know
   const device::Fault* fault = nullptr;
   std::uint64_t timeout_ns = 0;
   std::optional<Stream> in_flight;  ///< the stream of launches that nobody has waited for yet
   std::string failure;              ///< why the operation cannot be launched any more; empty while it can
 };
 
-/// A rank's part of a World; outlives World::run. Used by the rank's own thread only. Nothing in it assumes that the
-/// other ranks are of this process, but for where their heaps begin as addressed from here.
+/// A rank's part of a World, which its groups refer to; outlives World::run. Used by the rank's own thread only.
+/// Nothing in it assumes that the other ranks are of this process, but for where their heaps begin as addressed from
+/// here.
 struct Context::State {
   State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
-        std::unique_ptr<Collectives> with_others, int ranks_on_this_device)
-      : rank(of_rank),
-        device(of_device),
-        bases(heap_bases),
-        heap(heap_bytes),
-        collectives(std::move(with_others)),
-        ranks_on_device(ranks_on_this_device) {}
+        std::unique_ptr<WorldCollectives> with_others, int ranks_on_this_device);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   int rank;
   Device& device;
   const std::vector<char*>& bases;
   Heap heap;
-  std::unique_ptr<Collectives> collectives;
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
-  std::exception_ptr deferred;  ///< a launch's failure found where it could not be thrown
-  std::weak_ptr<void> world;    ///< all that this refers to
+  std::exception_ptr deferred;        ///< a launch's failure found where it could not be thrown
+  std::weak_ptr<void> world;          ///< all that this refers to
+  WorldCollectives& collectives;      ///< those of `all`
+  std::unique_ptr<Group::State> all;  ///< the group of all ranks
+  int groups = 1;                     ///< that this rank has been in
 
-  /// Collective allocation under the name of the call that asks for it.
-  void* allocate(std::size_t bytes, const std::string& call, Owner owner);
-  /// Throws for what is not an allocation of this owner.
-  void free(void* memory, Owner owner);
   void synchronize(Stream stream);
-  void barrier(const std::string& call);
   bool on_heap(const void* memory, std::size_t bytes) const;
-  /// Whether it lies within one allocation of the user's.
-  bool is_allocated(const void* memory, std::size_t bytes) const;
-  /// Of memory on this rank's heap.
-  char* on_rank(char* memory, int peer) const {
-    return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];
-  }
+  /// Whether it lies within one allocation of a user of a group that has all these members, a bit for each rank.
+  bool is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const;
 
   /// Waits for all launches, on whichever streams.
   void finish();

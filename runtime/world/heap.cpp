@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
+#include <utility>
 
 namespace iris {
 
@@ -16,34 +16,94 @@ std::uint64_t hash_of(std::size_t offset, std::size_t length) {
   return bits ^ (bits >> 31);
 }
 
+/// Of what is no longer than a block.
+std::size_t whole_units(std::size_t bytes) {
+  return (std::max<std::size_t>(bytes, 1) + Heap::alignment - 1) / Heap::alignment * Heap::alignment;
+}
+
+std::vector<FreeBlock> common_blocks(std::span<const FreeBlock> first, std::span<const FreeBlock> second) {
+  std::vector<FreeBlock> common;
+  while (!first.empty() && !second.empty()) {
+    const std::size_t begin = std::max(first.front().offset, second.front().offset);
+    const std::size_t first_end = first.front().offset + first.front().length;
+    const std::size_t second_end = second.front().offset + second.front().length;
+    const std::size_t end = std::min(first_end, second_end);
+    if (begin < end) common.push_back({begin, end - begin});
+    if (first_end == end) first = first.subspan(1);
+    if (second_end == end) second = second.subspan(1);
+  }
+  return common;
+}
+
 }  // namespace
 
 Heap::Heap(std::size_t bytes) : size_(bytes / alignment * alignment) {
   if (size_ > 0) free_.emplace(0, Block{size_, {}});
 }
 
-std::optional<std::size_t> Heap::allocate(std::size_t bytes, Owner owner) {
-  if (bytes > size_) return std::nullopt;
-  const std::size_t length = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  const auto found = std::ranges::find_if(free_, [&](const auto& block) { return block.second.length >= length; });
-  if (found == free_.end()) return std::nullopt;
-  const auto& [offset, block] = *found;
-  if (block.length > length) free_.emplace(offset + length, Block{block.length - length, {}});
-  Blocks::node_type node = free_.extract(found);
-  node.mapped() = {length, owner};
-  const std::size_t begin = allocated_.insert(std::move(node)).position->first;
-  allocated_bytes_ += length;
-  digest_ ^= hash_of(begin, length);
-  return begin;
+std::vector<FreeBlock> Heap::free_blocks(int group) const {
+  std::vector<FreeBlock> blocks;
+  for (const auto& [offset, block] : free_) blocks.push_back({offset, block.length});
+  for (const auto& [offset, block] : allocated_) {
+    if (block.is_freed && block.owner.group == group) blocks.push_back({offset, block.length});
+  }
+  std::ranges::sort(blocks, {}, &FreeBlock::offset);
+  std::vector<FreeBlock> joined;
+  for (const FreeBlock& block : blocks) {
+    const bool follows = !joined.empty() && joined.back().offset + joined.back().length == block.offset;
+    if (follows)
+      joined.back().length += block.length;
+    else
+      joined.push_back(block);
+  }
+  return joined;
 }
 
-bool Heap::free(std::size_t offset, Owner owner) noexcept {
-  const auto found = allocated_.find(offset);
-  if (found == allocated_.end() || found->second.owner != owner) return false;
-  allocated_bytes_ -= found->second.length;
-  digest_ ^= hash_of(offset, found->second.length);
+bool Heap::allocate_at(std::size_t offset, std::size_t bytes, const Owner& owner) {
+  const auto behind = free_.upper_bound(offset);
+  if (behind == free_.begin() || bytes > size_) return false;
+  const auto found = std::prev(behind);
+  const std::size_t before = offset - found->first;
+  const std::size_t length = whole_units(bytes);
+  if (before >= found->second.length || length > found->second.length - before) return false;
 
-  const auto block = free_.insert(allocated_.extract(found)).position;
+  // What may take memory comes first: a heap that has none stays as it was.
+  Holdings& holdings = holdings_[owner.group];
+  Blocks rest;
+  const std::size_t behind_it = found->second.length - before - length;
+  if (behind_it > 0) rest.emplace(offset + length, Block{behind_it, {}});
+  allocated_.emplace(offset, Block{length, owner});
+  free_.merge(rest);
+  found->second.length = before;
+  if (before == 0) free_.erase(found);
+  ++holdings.allocations;
+  holdings.bytes += length;
+  holdings.digest ^= hash_of(offset, length);
+  return true;
+}
+
+bool Heap::free(std::size_t offset, const Owner& owner) noexcept {
+  const auto found = allocated_.find(offset);
+  if (found == allocated_.end() || found->second.is_freed) return false;
+  Block& block = found->second;
+  if (block.owner.kind != owner.kind || block.owner.group != owner.group) return false;
+  block.is_freed = true;
+  Holdings& holdings = holdings_.find(owner.group)->second;
+  --holdings.allocations;
+  holdings.bytes -= block.length;
+  holdings.digest ^= hash_of(offset, block.length);
+  return true;
+}
+
+void Heap::release(int group) noexcept {
+  for (auto next = allocated_.begin(); next != allocated_.end();) {
+    const auto block = next++;
+    if (!block->second.is_freed || block->second.owner.group != group) continue;
+    join_neighbours(free_.insert(allocated_.extract(block)).position);
+  }
+}
+
+void Heap::join_neighbours(Blocks::iterator block) noexcept {
   const auto join = [this](Blocks::iterator first, Blocks::iterator second) {
     if (first->first + first->second.length != second->first) return;
     first->second.length += second->second.length;
@@ -51,19 +111,40 @@ bool Heap::free(std::size_t offset, Owner owner) noexcept {
   };
   if (const auto next = std::next(block); next != free_.end()) join(block, next);
   if (block != free_.begin()) join(std::prev(block), block);
-  return true;
 }
 
-bool Heap::holds(std::size_t offset, std::size_t bytes, Owner owner) const {
+bool Heap::holds(std::size_t offset, std::size_t bytes, std::uint32_t members) const {
   const auto behind = allocated_.upper_bound(offset);
   if (behind == allocated_.begin()) return false;
   const auto& [begin, block] = *std::prev(behind);
   const std::size_t before = offset - begin;
-  return block.owner == owner && before < block.length && bytes <= block.length - before;
+  const bool is_theirs =
+      !block.is_freed && block.owner.kind == Owner::Kind::user && (block.owner.members & members) == members;
+  return is_theirs && before < block.length && bytes <= block.length - before;
 }
 
-std::size_t Heap::largest_free() const {
-  return free_.empty() ? 0 : std::ranges::max(free_ | std::views::values, {}, &Block::length).length;
+Holdings Heap::holdings(int group) const {
+  const auto found = holdings_.find(group);
+  return found == holdings_.end() ? Holdings() : found->second;
+}
+
+std::size_t Heap::unreleased_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [offset, block] : allocated_) bytes += block.is_freed ? block.length : 0;
+  return bytes;
+}
+
+std::vector<FreeBlock> common_blocks(std::span<const std::vector<FreeBlock>> heaps) {
+  std::vector<FreeBlock> common = heaps.front();
+  for (const std::vector<FreeBlock>& heap : heaps.subspan(1)) common = common_blocks(common, heap);
+  return common;
+}
+
+std::optional<std::size_t> first_fit(std::span<const FreeBlock> blocks, std::size_t bytes) {
+  const auto found = std::ranges::find_if(
+      blocks, [&](const FreeBlock& block) { return block.length >= std::max<std::size_t>(bytes, 1); });
+  if (found == blocks.end()) return std::nullopt;
+  return found->offset;
 }
 
 }  // namespace iris

@@ -1,15 +1,13 @@
 #include "runtime/world/process_collectives.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/world/packing.hpp"
+#include "runtime/world/process_group.hpp"
 #include "runtime/world/processes/descriptors.hpp"
 
 namespace iris {
@@ -44,6 +42,11 @@ std::string describe_end(int rank, bool failed, const std::string& words) {
 
 }  // namespace
 
+ProcessCollectives::ProcessCollectives(std::shared_ptr<Bootstrap> bootstrap)
+    : bootstrap_(std::move(bootstrap)), ranks_(static_cast<std::size_t>(bootstrap_->size())) {
+  std::iota(ranks_.begin(), ranks_.end(), 0);
+}
+
 std::vector<std::string> ProcessCollectives::all_gather(CollectiveCall call, std::string content) {
   const std::string name = call.call;
   std::vector<Part> parts = exchange({.call = std::move(call), .content = std::move(content)}, name);
@@ -61,30 +64,29 @@ std::vector<std::string> ProcessCollectives::all_gather(CollectiveCall call, std
         name + " cannot be done: " +
         describe_end(static_cast<int>(gone - parts.data()), gone->kind == Part::Kind::failed, gone->content));
   }
-  const std::string difference = describe_difference(calls);
+  const std::string difference = describe_difference(calls, ranks_);
   if (!difference.empty()) throw std::runtime_error(difference);
   return contents;
 }
 
 std::shared_ptr<void> ProcessCollectives::share_memory(CollectiveCall call, std::size_t bytes) {
-  Descriptor own(-1);
-  if (rank() == 0) {
-    own = Descriptor(::memfd_create("irisgen shared", MFD_CLOEXEC));
-    if (own.get() < 0 || ::ftruncate(own.get(), static_cast<off_t>(bytes)) != 0) {
-      throw std::runtime_error(call.call + ": rank 0 cannot make memory to share: " + std::strerror(errno));
-    }
-  }
-  const Descriptor shared = std::move(hand_over(call, own).front());
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared.get(), 0);
-  if (memory == MAP_FAILED) {
-    throw std::runtime_error(call.call + ": rank " + std::to_string(rank()) +
-                             " cannot map what rank 0 shares: " + std::strerror(errno));
-  }
-  return {memory, [bytes](void* mapped) { ::munmap(mapped, bytes); }};
+  return share_among_processes(call, bytes, rank() == 0,
+                               [&](const Descriptor& own) { return std::move(hand_over(call, own).front()); });
+}
+
+std::unique_ptr<Collectives> ProcessCollectives::among(const std::vector<int>& ranks) {
+  std::vector<int> ascending = ranks;
+  std::ranges::sort(ascending);
+  const int number = groups_[ascending]++;
+  std::shared_ptr<Bootstrap> part =
+      bootstrap_->split({.ranks = ascending,
+                         .name = std::to_string(number) + " of run " + std::to_string(run_),
+                         .absence = [this](int peer) { return absence(peer); }});
+  return std::make_unique<ProcessGroup>(std::move(part), ranks, std::move(ascending), *this);
 }
 
 std::vector<Descriptor> ProcessCollectives::hand_over(const CollectiveCall& call, const Descriptor& own) {
-  DescriptorExchange exchange(rank(), size());
+  DescriptorExchange exchange(rank(), ranks_);
   const std::vector<std::string> offers = all_gather(call, exchange.offer(own.get() >= 0));
   return exchange.complete(offers, own, [this](int peer) { return absence(peer); });
 }
@@ -92,6 +94,7 @@ std::vector<Descriptor> ProcessCollectives::hand_over(const CollectiveCall& call
 void ProcessCollectives::begin() {
   const std::lock_guard lock(run_mutex_);
   ++run_;
+  groups_.clear();
   first_failure_.reset();
 }
 
@@ -102,8 +105,11 @@ std::optional<ProcessCollectives::Failure> ProcessCollectives::leave(const std::
                   .content = error != nullptr ? words_of(error) : std::string()};
   bootstrap_->post(iris::pack({std::to_string(run_), describe_end(rank(), error != nullptr, mine.content)}));
   for (;;) {
-    const std::vector<Part> parts = exchange(mine, "the end of World::run");
-    if (std::ranges::none_of(parts, [](const Part& part) { return part.kind == Part::Kind::call; })) break;
+    try {
+      const std::vector<Part> parts = exchange(mine, "the end of World::run");
+      if (std::ranges::none_of(parts, [](const Part& part) { return part.kind == Part::Kind::call; })) break;
+    } catch (const DeadlockError&) {  // NOLINT(bugprone-empty-catch): the others' bodies fail by it, and end
+    }
   }
   if (!first_failure_.has_value()) return std::nullopt;
   return first_failure_->failure;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,16 +15,17 @@
 
 namespace iris {
 
-/// The collective calls of a rank that is a process, by its Bootstrap's all_gather alone. A rank whose body is over
-/// takes part in whatever calls the others still make, saying so, until the bodies of all are over.
-class ProcessCollectives final : public Collectives {
+/// The collective calls of all ranks as one that is a process makes them, by its Bootstrap's all_gather alone. A rank
+/// whose body is over takes part in whatever calls the others still make, saying so, until the bodies of all are over.
+class ProcessCollectives final : public WorldCollectives {
  public:
-  explicit ProcessCollectives(std::shared_ptr<Bootstrap> bootstrap) : bootstrap_(std::move(bootstrap)) {}
+  explicit ProcessCollectives(std::shared_ptr<Bootstrap> bootstrap);
 
   int rank() const override { return bootstrap_->rank(); }
   int size() const { return bootstrap_->size(); }
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
+  std::unique_ptr<Collectives> among(const std::vector<int>& ranks) override;
 
   /// Every rank's descriptor, open in this process; negative where a rank gives none. One's own is a copy.
   std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
@@ -48,6 +50,8 @@ class ProcessCollectives final : public Collectives {
   void note_failures(const std::vector<Part>& parts);
 
   std::shared_ptr<Bootstrap> bootstrap_;
+  std::vector<int> ranks_;
+  std::map<std::vector<int>, int> groups_;  // that have been made in this run, of the same ranks
   std::uint64_t run_ = 0;
   mutable std::mutex run_mutex_;  // of run_, which absence() reads
   struct TimedFailure {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -21,45 +22,78 @@ std::shared_ptr<void> zeros(std::size_t bytes) {
 
 }  // namespace
 
+/// One collective call: kept by each rank that waits in it until it has read the verdict.
+struct Rounds::Round {
+  std::vector<std::optional<CollectiveCall>> calls;  // of the ranks that have arrived
+  std::vector<std::string> contents;
+  std::shared_ptr<void> memory;  // that one of them has brought
+  bool over = false;
+  std::string verdict;  // empty if all went well
+
+  explicit Round(std::size_t ranks) : calls(ranks), contents(ranks) {}
+
+  const std::string& call() const { return std::ranges::find_if(calls, &has_arrived)->value().call; }
+  static bool has_arrived(const std::optional<CollectiveCall>& call) { return call.has_value(); }
+};
+
 Rounds::Rounds(int ranks, RankObserver* observer)
-    : ranks_(ranks), observer_(observer), round_(new_round()), gone_(static_cast<std::size_t>(ranks)) {
+    : ranks_(ranks), observer_(observer), all_(std::make_shared<Circle>()), gone_(static_cast<std::size_t>(ranks)) {
   std::iota(gone_.begin(), gone_.end(), 0);  // nobody is there before begin()
+  all_->ranks = gone_;
+  all_->round = std::make_shared<Round>(all_->ranks.size());
 }
 
 void Rounds::begin() {
   const std::lock_guard lock(mutex_);
   gone_.clear();
   failures_.clear();
-  round_ = new_round();
+  groups_.clear();
   for (int rank = 0; observer_ != nullptr && rank < ranks_; ++rank) observer_->resumed(rank);
 }
 
-std::vector<std::string> Rounds::all_gather(int rank, CollectiveCall call, std::string content) {
-  return meet(rank, std::move(call), std::move(content))->contents;
+std::shared_ptr<Rounds::Circle> Rounds::among(int rank, std::vector<int> ranks) {
+  std::ranges::sort(ranks);
+  const std::lock_guard lock(mutex_);
+  Asked& asked = groups_[ranks];
+  const std::size_t number = asked.times[rank]++;
+  if (number == asked.circles.size()) {
+    auto round = std::make_shared<Round>(ranks.size());
+    asked.circles.push_back(std::make_shared<Circle>(std::move(ranks), std::move(round)));
+  }
+  return asked.circles[number];
 }
 
-std::shared_ptr<void> Rounds::share_memory(int rank, CollectiveCall call, std::size_t bytes) {
-  return meet(rank, std::move(call), {}, rank == 0 ? zeros(bytes) : nullptr)->memory;
+std::vector<std::string> Rounds::all_gather(Circle& circle, int rank, CollectiveCall call, std::string content) {
+  return meet(circle, rank, std::move(call), std::move(content))->contents;
+}
+
+std::shared_ptr<void> Rounds::share_memory(Circle& circle, int rank, CollectiveCall call,
+                                           std::shared_ptr<void> memory) {
+  return meet(circle, rank, std::move(call), {}, std::move(memory))->memory;
 }
 
 /// The round that it took part in, once that is over.
-std::shared_ptr<Rounds::Round> Rounds::meet(int rank, CollectiveCall call, std::string content,
+std::shared_ptr<Rounds::Round> Rounds::meet(Circle& circle, int rank, CollectiveCall call, std::string content,
                                             std::shared_ptr<void> memory) {
   std::unique_lock lock(mutex_);
-  if (!gone_.empty()) throw std::runtime_error(call.call + " cannot be done: " + describe_absence(gone_.front()));
-  const std::shared_ptr<Round> round = round_;
-  const std::string doing = "waits in " + call.call;
-  round->calls[static_cast<std::size_t>(rank)] = std::move(call);
-  round->contents[static_cast<std::size_t>(rank)] = std::move(content);
-  if (memory != nullptr) round->memory = std::move(memory);
-  std::vector<CollectiveCall> present;
-  for (const auto& arrived : round->calls) {
-    if (arrived.has_value()) present.push_back(*arrived);
+  for (const int gone : gone_) {
+    if (!std::ranges::binary_search(circle.ranks, gone)) continue;
+    throw std::runtime_error(call.call + " cannot be done: " + describe_absence(gone));
   }
-  if (present.size() == round->calls.size()) {
-    conclude(describe_difference(present), rank);
+  const std::shared_ptr<Round> round = circle.round;
+  const auto place = static_cast<std::size_t>(std::ranges::lower_bound(circle.ranks, rank) - circle.ranks.begin());
+  const std::string doing = "waits in " + call.call;
+  round->calls[place] = std::move(call);
+  round->contents[place] = std::move(content);
+  if (memory != nullptr) round->memory = std::move(memory);
+  if (std::ranges::all_of(round->calls, &Round::has_arrived)) {
+    std::vector<CollectiveCall> calls;
+    for (const auto& arrived : round->calls) calls.push_back(arrived.value());
+    conclude(circle, describe_difference(calls, circle.ranks), rank);
   } else {
-    if (observer_ != nullptr) observer_->parked(rank, doing);
+    waiting_[rank] = &circle;
+    fail_deadlocked(rank);
+    if (observer_ != nullptr && !round->over) observer_->parked(rank, doing);
     concluded_.wait(lock, [&] { return round->over; });
   }
   if (!round->verdict.empty()) throw std::runtime_error(round->verdict);
@@ -70,10 +104,10 @@ void Rounds::leave(int rank, std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   gone_.push_back(rank);
   if (error != nullptr) failures_.push_back({rank, std::move(error)});
-  for (const auto& call : round_->calls) {
-    if (!call.has_value()) continue;
-    conclude(call->call + " cannot be done: " + describe_absence(rank), rank);
-    break;
+  const std::map<int, Circle*> waiting = waiting_;
+  for (const auto& [other, circle] : waiting) {
+    if (!waiting_.contains(other) || !std::ranges::binary_search(circle->ranks, rank)) continue;
+    conclude(*circle, circle->round->call() + " cannot be done: " + describe_absence(rank), rank);
   }
   if (observer_ != nullptr) observer_->parked(rank, describe_absence(rank).substr(name_ranks({rank}).size() + 1));
 }
@@ -89,23 +123,42 @@ std::optional<Rounds::Failure> Rounds::failure() const {
   return *lowest;
 }
 
-std::shared_ptr<Rounds::Round> Rounds::new_round() const {
-  auto round = std::make_shared<Round>();
-  round->calls.resize(static_cast<std::size_t>(ranks_));
-  round->contents.resize(static_cast<std::size_t>(ranks_));
-  return round;
-}
-
 /// Lets the ranks that wait go on. They count as running from here, before the caller can cease to: there is no moment
 /// at which all seem to wait.
-void Rounds::conclude(std::string verdict, int caller) {
-  const std::shared_ptr<Round> concluded = std::exchange(round_, new_round());
+void Rounds::conclude(Circle& circle, std::string verdict, int caller) {
+  const std::shared_ptr<Round> concluded = std::exchange(circle.round, std::make_shared<Round>(circle.ranks.size()));
   concluded->verdict = std::move(verdict);
   concluded->over = true;
-  for (int rank = 0; observer_ != nullptr && rank < ranks_; ++rank) {
-    if (rank != caller && concluded->calls[static_cast<std::size_t>(rank)].has_value()) observer_->resumed(rank);
+  for (std::size_t i = 0; i < circle.ranks.size(); ++i) {
+    const int rank = circle.ranks[i];
+    if (!concluded->calls[i].has_value()) continue;
+    waiting_.erase(rank);
+    if (observer_ != nullptr && rank != caller) observer_->resumed(rank);
   }
   concluded_.notify_all();
+}
+
+/// If the caller's wait has closed a ring of ranks that wait for one another.
+void Rounds::fail_deadlocked(int caller) {
+  std::map<int, std::vector<int>> awaited;
+  for (const auto& [rank, circle] : waiting_) {
+    std::vector<int>& others = awaited[rank];
+    for (std::size_t i = 0; i < circle->ranks.size(); ++i) {
+      if (!circle->round->calls[i].has_value()) others.push_back(circle->ranks[i]);
+    }
+  }
+  const std::vector<int> ranks = find_deadlock(awaited);
+  if (ranks.empty()) return;
+  std::vector<std::string> calls;
+  std::set<Circle*> circles;
+  for (const int rank : ranks) {
+    Circle* const circle = waiting_.at(rank);
+    circles.insert(circle);
+    const auto place = std::ranges::lower_bound(circle->ranks, rank) - circle->ranks.begin();
+    calls.push_back(circle->round->calls[static_cast<std::size_t>(place)].value().call);
+  }
+  const std::string why = describe_deadlock(calls, ranks);
+  for (Circle* circle : circles) conclude(*circle, circle->round->call() + " cannot be done: " + why, caller);
 }
 
 /// "rank 2 has ended", "rank 2 has failed: …".
@@ -113,6 +166,26 @@ std::string Rounds::describe_absence(int rank) const {
   const auto failed = std::ranges::find(failures_, rank, &Failure::rank);
   if (failed == failures_.end()) return name_ranks({rank}) + " has ended";
   return name_ranks({rank}) + " has failed: " + words_of(failed->error);
+}
+
+ThreadCollectives::ThreadCollectives(Rounds& rounds, std::shared_ptr<Rounds::Circle> circle, std::vector<int> ranks,
+                                     int world_rank)
+    : rounds_(rounds),
+      circle_(std::move(circle)),
+      ranks_(std::move(ranks)),
+      world_rank_(world_rank),
+      rank_(static_cast<int>(std::ranges::find(ranks_, world_rank) - ranks_.begin())) {}
+
+std::vector<std::string> ThreadCollectives::all_gather(CollectiveCall call, std::string content) {
+  return in_order_of(ranks_, rounds_.all_gather(*circle_, world_rank_, std::move(call), std::move(content)));
+}
+
+std::shared_ptr<void> ThreadCollectives::share_memory(CollectiveCall call, std::size_t bytes) {
+  return rounds_.share_memory(*circle_, world_rank_, std::move(call), rank_ == 0 ? zeros(bytes) : nullptr);
+}
+
+std::unique_ptr<Collectives> ThreadCollectives::among(const std::vector<int>& ranks) {
+  return std::make_unique<ThreadCollectives>(rounds_, rounds_.among(world_rank_, ranks), ranks, world_rank_);
 }
 
 }  // namespace iris

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,12 +16,19 @@
 
 namespace iris {
 
-/// The collective calls of ranks that are threads of this process. If a rank has left, those of the others fail.
+/// The collective calls of ranks that are threads of this process: of all, and of groups. If a rank has left, those of
+/// the others that it belongs to fail; so do those of ranks that wait for one another.
 class Rounds {
  public:
   struct Failure {
     int rank;
     std::exception_ptr error;
+  };
+  struct Round;
+  /// Ranks that make calls together, in ascending order, and the next of these calls to be concluded.
+  struct Circle {
+    std::vector<int> ranks;
+    std::shared_ptr<Round> round;
   };
 
   /// `observer` may be null; it is told whenever a rank begins or ceases to wait.
@@ -29,9 +37,13 @@ class Rounds {
   /// All ranks are present and running again.
   void begin();
 
-  /// As those of Collectives.
-  std::vector<std::string> all_gather(int rank, CollectiveCall call, std::string content);
-  std::shared_ptr<void> share_memory(int rank, CollectiveCall call, std::size_t bytes);
+  const std::shared_ptr<Circle>& of_all() const { return all_; }
+  /// As Collectives::among: the n-th that each of these ranks asks for is the same.
+  std::shared_ptr<Circle> among(int rank, std::vector<int> ranks);
+
+  /// As those of Collectives, in ascending order of the circle's ranks. `memory` is what one of them brings.
+  std::vector<std::string> all_gather(Circle& circle, int rank, CollectiveCall call, std::string content);
+  std::shared_ptr<void> share_memory(Circle& circle, int rank, CollectiveCall call, std::shared_ptr<void> memory);
 
   /// The rank will come no more: its body has returned, or failed if `error` is set.
   void leave(int rank, std::exception_ptr error = nullptr);
@@ -40,46 +52,46 @@ class Rounds {
   std::optional<Failure> failure() const;
 
  private:
-  /// One collective call: kept by each rank that waits in it until it has read the verdict.
-  struct Round {
-    std::vector<std::optional<CollectiveCall>> calls;  // of the ranks that have arrived
-    std::vector<std::string> contents;
-    std::shared_ptr<void> memory;  // rank 0's
-    bool over = false;
-    std::string verdict;  // empty if all went well
-  };
-
-  std::shared_ptr<Round> meet(int rank, CollectiveCall call, std::string content = {},
+  std::shared_ptr<Round> meet(Circle& circle, int rank, CollectiveCall call, std::string content,
                               std::shared_ptr<void> memory = nullptr);
-  std::shared_ptr<Round> new_round() const;
-  void conclude(std::string verdict, int caller);
+  void conclude(Circle& circle, std::string verdict, int caller);
+  void fail_deadlocked(int caller);
   std::string describe_absence(int rank) const;
 
   const int ranks_;
   RankObserver* observer_;
   mutable std::mutex mutex_;
   std::condition_variable concluded_;
-  std::shared_ptr<Round> round_;   // the next to be concluded
-  std::vector<int> gone_;          // ranks, in the order in which they left
-  std::vector<Failure> failures_;  // in the order of time
+  std::shared_ptr<Circle> all_;
+  std::map<int, Circle*> waiting_;  // by the rank that waits
+  std::vector<int> gone_;           // ranks, in the order in which they left
+  std::vector<Failure> failures_;   // in the order of time
+
+  /// How often each rank has asked for a group of these ranks since begin(), and what it was given.
+  struct Asked {
+    std::map<int, std::size_t> times;
+    std::vector<std::shared_ptr<Circle>> circles;
+  };
+  std::map<std::vector<int>, Asked> groups_;
 };
 
-/// Those of one thread's rank.
-class ThreadCollectives final : public Collectives {
+/// Those of one thread's rank, with all others or with those of a group.
+class ThreadCollectives final : public WorldCollectives {
  public:
-  ThreadCollectives(int rank, Rounds& rounds) : rank_(rank), rounds_(rounds) {}
+  /// `ranks`: those of the circle, in the order of the group.
+  ThreadCollectives(Rounds& rounds, std::shared_ptr<Rounds::Circle> circle, std::vector<int> ranks, int world_rank);
 
   int rank() const override { return rank_; }
-  std::vector<std::string> all_gather(CollectiveCall call, std::string content) override {
-    return rounds_.all_gather(rank_, std::move(call), std::move(content));
-  }
-  std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override {
-    return rounds_.share_memory(rank_, std::move(call), bytes);
-  }
+  std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
+  std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
+  std::unique_ptr<Collectives> among(const std::vector<int>& ranks) override;
 
  private:
-  int rank_;
   Rounds& rounds_;
+  std::shared_ptr<Rounds::Circle> circle_;
+  std::vector<int> ranks_;
+  int world_rank_;
+  int rank_;
 };
 
 }  // namespace iris

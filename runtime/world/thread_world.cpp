@@ -37,7 +37,8 @@ struct ThreadWorld final : World::State {
     for (int rank = 0; rank < size; ++rank) {
       Device& device = *group.devices[static_cast<std::size_t>(rank)];
       ranks.push_back(std::make_unique<Context::State>(
-          rank, device, bases, options.heap_bytes, std::make_unique<ThreadCollectives>(rank, rounds),
+          rank, device, bases, options.heap_bytes,
+          std::make_unique<ThreadCollectives>(rounds, rounds.of_all(), rounds.of_all()->ranks, rank),
           group.ranks_per_device[static_cast<std::size_t>(device.index())]));
     }
     log(LogLevel::info, [&] {

@@ -53,7 +53,7 @@ TEST(Launcher, TakesTypedPointersInTheArgumentsOrder) {
       launcher_of("{name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 10}}", {"host"});
   expect_contains(text, "class Sum {");
   expect_contains(text, "void operator()(const float* input, float* output, iris::Stream stream = nullptr) {");
-  expect_contains(text, "explicit Sum(iris::Context& context)");
+  expect_contains(text, "explicit Sum(iris::Group& group)");
   expect_contains(text, "void* const buffers[] = {const_cast<float*>(input), output};");
   expect_contains(text, "operation_.launch(buffers, {}, stream);");
   EXPECT_EQ(text.find("iris/device/"), std::string::npos);
@@ -63,7 +63,7 @@ TEST(Launcher, TakesDynamicExtentsAndTheirBounds) {
   const std::string text = launcher_of(
       "{name: gather, pattern: all_gather, dtype: i32, world: 2, shape: {m: dynamic, n: dynamic}}", {"host"});
   expect_contains(text, "#include <cstdint>");
-  expect_contains(text, "  Gather(iris::Context& context, std::int64_t capacity_m, std::int64_t capacity_n)");
+  expect_contains(text, "  Gather(iris::Group& group, std::int64_t capacity_m, std::int64_t capacity_n)");
   expect_contains(text, "{{\"m\", capacity_m}, {\"n\", capacity_n}}");
   expect_contains(text, "const std::int32_t* input, std::int32_t* output, std::int64_t m, std::int64_t n,");
   expect_contains(text, "operation_.launch(buffers, {{\"m\", m}, {\"n\", n}}, stream);");

@@ -69,6 +69,22 @@ TEST(Patterns, PlanEveryVariantDtypeAndWorldForEveryTarget) {
   }
 }
 
+/// It is no description's, and a plan like any other.
+TEST(Patterns, PlanABarrierOfAllRanksForEveryTarget) {
+  const std::vector<std::string> names = pattern_names();
+  EXPECT_EQ(std::ranges::count(names, barrier_pattern), 0);
+  const KernelSpec spec = {.name = "meet", .problem = {.pattern = std::string(barrier_pattern)}, .worlds = {3}};
+  for (const Target& target : targets()) {
+    const Plan plan = make_plan(spec, 3, target);
+    EXPECT_TRUE(plan.arguments.empty() && plan.intermediates.empty());
+    ASSERT_EQ(plan.kernels.size(), 1U);
+    EXPECT_TRUE(plan.kernels[0].waits);
+    EXPECT_EQ(plan.kernels[0].number("blocks"), 1);
+    EXPECT_EQ(plan.kernels[0].flags, 3);
+    EXPECT_EQ(plan.kernels[0].stem, "meet.w3." + std::string(target.name));
+  }
+}
+
 // --- rules
 
 TEST(Rules, NameTheVariantsThatThereAre) {

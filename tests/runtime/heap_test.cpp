@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -28,83 +30,100 @@ void operator delete(void* memory, std::size_t) noexcept {
 namespace iris {
 namespace {
 
+constexpr Owner user = {};
+constexpr Owner operation = {.kind = Owner::Kind::operation};
+
+/// As a world's ranks do, whose heaps are equal.
+std::optional<std::size_t> allocate(Heap& heap, std::size_t bytes, const Owner& owner = user) {
+  heap.release(owner.group);
+  const auto offset = first_fit(heap.free_blocks(owner.group), bytes);
+  EXPECT_EQ(offset.has_value() && heap.allocate_at(*offset, bytes, owner), offset.has_value());
+  return offset;
+}
+
+std::size_t largest_free(const Heap& heap) {
+  std::size_t largest = 0;
+  for (const FreeBlock& block : heap.free_blocks(user.group)) largest = std::max(largest, block.length);
+  return largest;
+}
+
 TEST(Heap, GivesAlignedOffsetsInOrder) {
   Heap heap(4096);
-  EXPECT_EQ(heap.allocate(1), 0u);
-  EXPECT_EQ(heap.allocate(257), 256u);
-  EXPECT_EQ(heap.allocate(256), 768u);
-  EXPECT_EQ(heap.allocated_bytes(), 1024u);
+  EXPECT_EQ(allocate(heap, 1), 0u);
+  EXPECT_EQ(allocate(heap, 257), 256u);
+  EXPECT_EQ(allocate(heap, 256), 768u);
+  EXPECT_EQ(heap.holdings(0).bytes, 1024u);
 }
 
 TEST(Heap, GivesEveryEmptyAllocationAPlaceOfItsOwn) {
   Heap heap(4096);
-  EXPECT_NE(heap.allocate(0), heap.allocate(0));
+  EXPECT_NE(allocate(heap, 0), allocate(heap, 0));
 }
 
 TEST(Heap, UsesTheFirstPieceThatFits) {
   Heap heap(4096);
-  const auto first = heap.allocate(512);
-  heap.allocate(256);
-  const auto third = heap.allocate(256);
-  heap.allocate(256);
+  const auto first = allocate(heap, 512);
+  allocate(heap, 256);
+  const auto third = allocate(heap, 256);
+  allocate(heap, 256);
   ASSERT_TRUE(heap.free(*first));
   ASSERT_TRUE(heap.free(*third));
-  EXPECT_EQ(heap.allocate(256), 0u);
-  EXPECT_EQ(heap.allocate(512), 1280u);
+  EXPECT_EQ(allocate(heap, 256), 0u);
+  EXPECT_EQ(allocate(heap, 512), 1280u);
 }
 
 TEST(Heap, JoinsNeighbouringFreePieces) {
   Heap heap(1024);
   std::vector<std::size_t> offsets;
-  for (int i = 0; i < 4; ++i) offsets.push_back(*heap.allocate(256));
+  for (int i = 0; i < 4; ++i) offsets.push_back(*allocate(heap, 256));
   for (const int i : {1, 3, 0, 2}) ASSERT_TRUE(heap.free(offsets[static_cast<std::size_t>(i)]));
-  EXPECT_EQ(heap.largest_free(), 1024u);
-  EXPECT_EQ(heap.allocate(1024), 0u);
+  EXPECT_EQ(largest_free(heap), 1024u);
+  EXPECT_EQ(allocate(heap, 1024), 0u);
 }
 
 TEST(Heap, FreesWhereThereIsNoMemoryAndStaysAsItWasWhereItCannotAllocate) {
   Heap heap(4096);
-  const auto first = heap.allocate(256);
-  const auto second = heap.allocate(256);
-  const std::uint64_t digest = heap.digest();
+  const auto first = allocate(heap, 256);
+  const auto second = allocate(heap, 256);
+  const std::uint64_t digest = heap.holdings(0).digest;
   memory_is_out = true;
-  EXPECT_THROW(heap.allocate(512), std::bad_alloc);
+  EXPECT_THROW(heap.allocate_at(512, 512), std::bad_alloc);
   memory_is_out = false;
-  EXPECT_EQ(heap.digest(), digest);
-  EXPECT_EQ(heap.largest_free(), 4096u - 512u);
+  EXPECT_EQ(heap.holdings(0).digest, digest);
+  EXPECT_EQ(largest_free(heap), 4096u - 512u);
   memory_is_out = true;
   const bool freed = heap.free(*first) && heap.free(*second);
+  heap.release(user.group);
   memory_is_out = false;
   EXPECT_TRUE(freed);
-  EXPECT_EQ(heap.largest_free(), 4096u);
+  EXPECT_EQ(heap.free_blocks(1), (std::vector<FreeBlock>{{0, 4096}}));
 }
 
 TEST(Heap, RefusesWhatDoesNotFit) {
   Heap heap(1024);
-  EXPECT_FALSE(heap.allocate(1025).has_value());
-  EXPECT_FALSE(heap.allocate(SIZE_MAX).has_value());
-  ASSERT_TRUE(heap.allocate(1024).has_value());
-  EXPECT_FALSE(heap.allocate(0).has_value());
-  EXPECT_EQ(heap.free_bytes(), 0u);
-  EXPECT_EQ(heap.largest_free(), 0u);
+  EXPECT_FALSE(allocate(heap, 1025).has_value());
+  EXPECT_FALSE(allocate(heap, SIZE_MAX).has_value());
+  ASSERT_TRUE(allocate(heap, 1024).has_value());
+  EXPECT_FALSE(allocate(heap, 0).has_value());
+  EXPECT_EQ(largest_free(heap), 0u);
 }
 
 TEST(Heap, LetsNobodyFreeWhatIsAnothers) {
   Heap heap(1024);
-  const auto users = heap.allocate(256);
-  const auto operations = heap.allocate(256, Owner::operation);
+  const auto users = allocate(heap, 256);
+  const auto operations = allocate(heap, 256, operation);
   EXPECT_FALSE(heap.free(*operations));
-  EXPECT_FALSE(heap.free(*users, Owner::operation));
-  EXPECT_TRUE(heap.free(*operations, Owner::operation));
+  EXPECT_FALSE(heap.free(*users, operation));
+  EXPECT_TRUE(heap.free(*operations, operation));
   EXPECT_TRUE(heap.free(*users));
 }
 
 TEST(Heap, HoldsWhatLiesWithinOneAllocation) {
   Heap heap(2048);
   EXPECT_FALSE(heap.holds(0, 0));
-  const auto first = heap.allocate(512);
-  heap.allocate(256);
-  heap.allocate(256, Owner::operation);
+  const auto first = allocate(heap, 512);
+  allocate(heap, 256);
+  allocate(heap, 256, operation);
   EXPECT_TRUE(heap.holds(*first, 512));
   EXPECT_TRUE(heap.holds(*first + 500, 12));
   EXPECT_FALSE(heap.holds(*first + 500, 13)) << "the rest lies in the next";
@@ -118,7 +137,7 @@ TEST(Heap, HoldsWhatLiesWithinOneAllocation) {
 
 TEST(Heap, RefusesToFreeWhatIsNotAllocated) {
   Heap heap(1024);
-  const auto offset = heap.allocate(512);
+  const auto offset = allocate(heap, 512);
   EXPECT_FALSE(heap.free(*offset + 256));
   EXPECT_TRUE(heap.free(*offset));
   EXPECT_FALSE(heap.free(*offset));
@@ -127,18 +146,72 @@ TEST(Heap, RefusesToFreeWhatIsNotAllocated) {
 TEST(Heap, DigestTellsWhatIsAllocatedNotHowItCameToBe) {
   Heap first(4096);
   Heap second(4096);
-  const auto a = first.allocate(300);
-  const auto b = first.allocate(300);
-  const auto c = second.allocate(300);
-  const auto d = second.allocate(300);
-  first.allocate(700);
-  second.allocate(700);
+  const auto a = allocate(first, 300);
+  const auto b = allocate(first, 300);
+  const auto c = allocate(second, 300);
+  const auto d = allocate(second, 300);
+  allocate(first, 700);
+  allocate(second, 700);
   ASSERT_TRUE(first.free(*a));
-  ASSERT_NE(first.digest(), second.digest());
+  ASSERT_NE(first.holdings(0).digest, second.holdings(0).digest);
   ASSERT_TRUE(first.free(*b));
   ASSERT_TRUE(second.free(*d));
   ASSERT_TRUE(second.free(*c));
-  EXPECT_EQ(first.digest(), second.digest());
+  EXPECT_EQ(first.holdings(0).digest, second.holdings(0).digest);
+}
+
+TEST(Heap, GivesToNobodyElseWhatIsFreedAndNotReleased) {
+  Heap heap(1024);
+  const Owner others = {.kind = Owner::Kind::user, .group = 3};
+  ASSERT_TRUE(heap.allocate_at(256, 256, others));
+  ASSERT_TRUE(heap.free(256, others));
+  EXPECT_FALSE(heap.holds(256, 1));
+  EXPECT_EQ(heap.free_blocks(0), (std::vector<FreeBlock>{{0, 256}, {512, 512}}));
+  EXPECT_EQ(heap.free_blocks(3), (std::vector<FreeBlock>{{0, 1024}}));
+  EXPECT_FALSE(heap.allocate_at(256, 256, others));
+  EXPECT_EQ(heap.unreleased_bytes(), 256u);
+  heap.release(2);
+  EXPECT_EQ(heap.free_blocks(0).size(), 2u);
+  heap.release(3);
+  EXPECT_EQ(heap.free_blocks(0), (std::vector<FreeBlock>{{0, 1024}}));
+  EXPECT_EQ(heap.unreleased_bytes(), 0u);
+}
+
+TEST(Heap, TakesOnlyWhatIsFree) {
+  Heap heap(1024);
+  ASSERT_TRUE(heap.allocate_at(256, 300));
+  EXPECT_FALSE(heap.allocate_at(256, 1));
+  EXPECT_FALSE(heap.allocate_at(512, 1));
+  EXPECT_FALSE(heap.allocate_at(0, 257));
+  EXPECT_FALSE(heap.allocate_at(768, 257));
+  EXPECT_FALSE(heap.allocate_at(1024, 0));
+  EXPECT_TRUE(heap.allocate_at(0, 256));
+  EXPECT_TRUE(heap.allocate_at(768, 256));
+  EXPECT_TRUE(heap.free_blocks(0).empty());
+}
+
+TEST(Heap, KeepsWhatEachGroupHolds) {
+  Heap heap(4096);
+  const Owner first = {.group = 1};
+  const Owner second = {.group = 2};
+  ASSERT_TRUE(heap.allocate_at(0, 256, first));
+  ASSERT_TRUE(heap.allocate_at(512, 512, second));
+  EXPECT_EQ(heap.holdings(1).bytes, 256u);
+  EXPECT_EQ(heap.holdings(2).bytes, 512u);
+  EXPECT_EQ(heap.holdings(0).allocations, 0u);
+  EXPECT_FALSE(heap.free(0, second));
+  EXPECT_TRUE(heap.free(0, first));
+  EXPECT_EQ(heap.holdings(1).digest, 0u);
+  EXPECT_NE(heap.holdings(2).digest, 0u);
+}
+
+TEST(Heap, FindsWhatIsFreeInAll) {
+  using Blocks = std::vector<FreeBlock>;
+  const std::vector<Blocks> heaps = {{{0, 1024}, {2048, 1024}}, {{256, 256}, {768, 2048}}, {{0, 4096}}};
+  EXPECT_EQ(common_blocks(heaps), (Blocks{{256, 256}, {768, 256}, {2048, 768}}));
+  EXPECT_EQ(first_fit(common_blocks(heaps), 257), 2048u);
+  EXPECT_EQ(first_fit(common_blocks(heaps), 769), std::nullopt);
+  EXPECT_EQ(common_blocks(std::vector<Blocks>{{{0, 512}}, {{512, 512}}}), Blocks());
 }
 
 TEST(Heap, NeverOverlapsAndNeverLosesAByte) {
@@ -154,9 +227,9 @@ TEST(Heap, NeverOverlapsAndNeverLosesAByte) {
       continue;
     }
     const std::size_t bytes = random() % 5000;
-    const auto offset = heap.allocate(bytes);
+    const auto offset = allocate(heap, bytes);
     if (!offset.has_value()) {
-      ASSERT_LT(heap.largest_free(), std::max<std::size_t>(bytes, 1));
+      ASSERT_LT(largest_free(heap), std::max<std::size_t>(bytes, 1));
       continue;
     }
     const auto next = held.lower_bound(*offset);
@@ -166,8 +239,8 @@ TEST(Heap, NeverOverlapsAndNeverLosesAByte) {
     held.emplace(*offset, bytes);
   }
   for (const auto& [offset, bytes] : held) ASSERT_TRUE(heap.free(offset));
-  EXPECT_EQ(heap.largest_free(), size);
-  EXPECT_EQ(heap.digest(), 0u);
+  EXPECT_EQ(largest_free(heap), size);
+  EXPECT_EQ(heap.holdings(0).digest, 0u);
 }
 
 }  // namespace

@@ -35,9 +35,11 @@ extern "C" void add_index(Context, const i32* input, i32* output, i64 n) {
 }
 IRIS_HOST_ENTRY(add_index)
 
-/// Sum over three ranks by pulling from all, between two barriers.
-extern "C" void sum_of_three(Context context, const i32* input, i32* output, i64 n) {
-  using Config = Grid<3>;
+namespace {
+
+/// Sum over all ranks by pulling from each, between two barriers.
+template <typename Config>
+void sum_over_ranks(const Context& context, const i32* input, i32* output, i64 n) {
   const ThreadGroup threads = grid_threads<Config>();
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
@@ -48,7 +50,31 @@ extern "C" void sum_of_three(Context context, const i32* input, i32* output, i64
   }
   same_block_barrier(launch, Wait::exit);
 }
+
+}  // namespace
+
+extern "C" void sum_of_two(Context context, const i32* input, i32* output, i64 n) {
+  sum_over_ranks<Grid<2>>(context, input, output, n);
+}
+IRIS_HOST_ENTRY(sum_of_two)
+
+extern "C" void sum_of_three(Context context, const i32* input, i32* output, i64 n) {
+  sum_over_ranks<Grid<3>>(context, input, output, n);
+}
 IRIS_HOST_ENTRY(sum_of_three)
+
+/// What both ranks have, pulled one after the other: output is of 2 · n elements.
+extern "C" void gather_of_two(Context context, const i32* input, i32* output, i64 n) {
+  using Config = Grid<2>;
+  const ThreadGroup threads = grid_threads<Config>();
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  for (i64 i = threads.index; i < Config::world * n; i += threads.size) {
+    output[i] = on_rank(context, input, static_cast<i32>(i / n))[i % n];
+  }
+  same_block_barrier(launch, Wait::exit);
+}
+IRIS_HOST_ENTRY(gather_of_two)
 
 /// Waits until each other rank has come to step 0 of this launch by the kernel's flags from number 8 on, then copies
 /// what has come from all: output[i] = input[i], of 3 · n elements.

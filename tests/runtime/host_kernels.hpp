@@ -55,4 +55,11 @@ inline BuiltOperation host_operation(const std::string& symbol, int world) {
   return built;
 }
 
+/// The kernel gather_of_two: its output is twice as long.
+inline BuiltOperation gather_of_two() {
+  BuiltOperation built = host_operation("gather_of_two", 2);
+  built.manifest.arguments[1].shape[0].factor = 2;
+  return built;
+}
+
 }  // namespace iris::test

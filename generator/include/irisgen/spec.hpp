@@ -95,6 +95,9 @@ std::string canonical_json(const KernelSpec& kernel, int world);
 /// language does not allow. `problem.world` counts if `worlds` is empty.
 Spec check(const KernelSpec& kernel);
 
+/// The pattern of device_barrier() (iris/jit.hpp). Nothing is described with it: it has neither buffers nor extents.
+inline constexpr std::string_view barrier_pattern = "barrier";
+
 /// What the language lets a pattern have, as the schema says.
 struct PatternKeys {
   std::vector<std::string> extents = {};   ///< those that a shape must or may have: m, n, k
@@ -107,8 +110,8 @@ struct PatternKeys {
 };
 /// Every pattern of the language, in the schema's order.
 std::vector<std::string> pattern_names();
-/// What a kernel of the user's own may have: user_pattern, too, has keys. Throws std::out_of_range for a name that is
-/// no pattern.
+/// What a kernel of the user's own may have: user_pattern, too, has keys, and barrier_pattern none. Throws
+/// std::out_of_range for a name that is no pattern.
 const PatternKeys& keys_of(std::string_view pattern);
 /// The keys of `config:`, in the schema's order.
 std::vector<std::string> config_keys();

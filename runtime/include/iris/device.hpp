@@ -41,7 +41,8 @@ struct LaunchConfig {
   int blocks = 1;
   int threads = 1;
   Stream stream = nullptr;
-  std::uint64_t timeout_ns = 0;  ///< of its waits, for devices that keep time for them
+  std::uint64_t timeout_ns = 0;     ///< of its waits, for devices that keep time for them
+  std::span<const int> ranks = {};  ///< of the world, by those that the kernel knows; empty: the same
 };
 struct ArgumentBytes {
   const void* data;

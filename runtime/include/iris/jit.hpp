@@ -15,7 +15,7 @@
 
 namespace iris {
 
-class Context;
+class Group;
 
 /// From the cache, or compiled and kept there. Throws CompileError.
 CodeObject build(const CompileRequest& request, const Compiler& compiler, Cache& cache);
@@ -42,16 +42,22 @@ struct JitOptions {
   std::optional<std::vector<irisgen::TuningTable>> tuning = {};
 };
 
-/// A kernel described at run time, planned and compiled for the context's world and target, and loaded: ready to be
-/// launched. Collective, as Operation's constructor is; rank 0 reads, plans and compiles for all. Throws on every rank
-/// what rank 0 met: irisgen::SpecError for a wrong description, CompileError, or a sentence. On other ranks than 0 all
-/// of these are std::runtime_error with the same words.
+/// A kernel described at run time, planned and compiled for the group's size and target, and loaded: ready to be
+/// launched. Collective, as Operation's constructor is; the group's rank 0 reads, plans and compiles for all. Throws on
+/// every rank what rank 0 met: irisgen::SpecError for a wrong description, CompileError, or a sentence. On other ranks
+/// than 0 all of these are std::runtime_error with the same words.
 ///
-/// The description is a text (YAML or JSON), which must list the world's size among the kernel's worlds, or a
+/// The description is a text (YAML or JSON), which must list the group's size among the kernel's worlds, or a
 /// KernelSpec, whose worlds may be left empty.
-Operation jit(Context& context, std::string_view description, const JitOptions& options = {});
-Operation jit(Context& context, const irisgen::KernelSpec& description, const JitOptions& options = {});
+Operation jit(Group& group, std::string_view description, const JitOptions& options = {});
+Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOptions& options = {});
 /// The same from a file.
-Operation jit_file(Context& context, const std::string& path, const JitOptions& options = {});
+Operation jit_file(Group& group, const std::string& path, const JitOptions& options = {});
+
+/// A barrier of the group's ranks on their devices, which a graph can capture: an Operation without buffers. What any
+/// of them has enqueued in the stream before its launch, on whichever rank's memory, is done and seen by what follows
+/// the launch on every one. Nobody's host waits. Collective, as jit() is. `timeout_ms` bounds the wait: synchronize()
+/// throws who waited for whom.
+Operation device_barrier(Group& group, int timeout_ms = 10'000);
 
 }  // namespace iris

@@ -11,7 +11,7 @@
 
 namespace iris {
 
-class Context;
+class Group;
 
 /// A manifest and the code of its kernels: what JIT makes and what an application embeds.
 struct BuiltOperation {
@@ -23,10 +23,11 @@ struct BuiltOperation {
 /// them on the heap, residency checked. It keeps what it needs of its World, which may end before it.
 class Operation {
  public:
-  /// Collective: every rank of the world calls it with the same operation, in the same order. `capacity` bounds the
-  /// dynamic extents. Throws if the world's size or target differs from the manifest's, or if the blocks of a kernel
-  /// whose blocks wait for one another do not fit on the device together.
-  Operation(Context& context, const BuiltOperation& built, const Extents& capacity = {});
+  /// Collective: every rank of the group calls it with the same operation, in the same order; a Context is the group of
+  /// all ranks. `capacity` bounds the dynamic extents. Throws if the group's size or target differs from the
+  /// manifest's, or if the blocks of a kernel whose blocks wait for one another do not fit on the device together with
+  /// as many of every other rank there: each rank can have one such kernel under way at a time, of whichever group.
+  Operation(Group& group, const BuiltOperation& built, const Extents& capacity = {});
   ~Operation();
   Operation(Operation&&) noexcept;
   Operation& operator=(Operation&&) noexcept;

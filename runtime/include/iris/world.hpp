@@ -9,6 +9,7 @@
 
 #include "iris/bootstrap.hpp"
 #include "iris/device.hpp"
+#include "iris/group.hpp"
 
 namespace iris {
 
@@ -52,38 +53,24 @@ class World {
   std::shared_ptr<State> state_;  // with the operations that were loaded
 };
 
-/// One rank of a World, as its thread sees it.
-class Context {
+/// One rank of a World, as its thread sees it: the group of all ranks, and what makes others.
+class Context : public Group {
  public:
-  int rank() const;
-  int num_ranks() const;
-  Device& device();
-
-  /// Bytes on the symmetric heap, 256-byte aligned, not cleared. Collective: every rank asks for the same size in the
-  /// same order, or every rank throws a sentence that tells who asked for what. Throws when the heap is full.
-  void* allocate(std::size_t bytes);
-  /// Local, of what allocate() returned; the memory is reused once every rank has freed it and allocates again. Order
-  /// must agree over ranks.
-  void free(void* memory);
-  /// Whether [memory, memory + bytes) lies on this rank's heap. False for an empty range outside it.
-  bool is_symmetric(const void* memory, std::size_t bytes) const;
-  /// The same object on another rank's heap, as addressable from here. Throws if `memory` is not on the heap.
-  void* on_rank(void* memory, int rank) const;
-  std::span<char* const> heap_bases() const;
-
-  /// Waits for this rank's work in the stream; throws the sentence of a wait that ran out of time, or of a deadlock.
-  void synchronize(Stream stream = nullptr);
-  /// synchronize(), then waits for every rank to arrive.
-  void barrier();
+  /// A group of these ranks of the world, which are numbered within it in the order in which they stand here.
+  /// Collective over them alone: each gives the same ranks in the same order. Throws std::runtime_error if one is out
+  /// of range or given twice, if this rank is not among them, or in a world of processes whose Bootstrap cannot
+  /// split().
+  ///
+  /// A rank may be in as many groups as it likes, and makes the calls of all of them in an order that suits the others:
+  /// ranks that wait for one another in calls of different groups are told so.
+  Group group(const std::vector<int>& ranks);
 
   struct State;
-  explicit Context(State& state) : state_(state) {}
+  explicit Context(State& state);
   Context(const Context&) = delete;
 
-  State& state() { return state_; }
-
  private:
-  State& state_;
+  State& state_of_rank_;
 };
 
 }  // namespace iris

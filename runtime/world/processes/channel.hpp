@@ -15,8 +15,10 @@ struct Message {
     hello,       ///< to the hub, first: who this is, packed
     refused,     ///< from the hub: why this process cannot take part
     welcome,     ///< from the hub, once all have come: their process ids, packed
-    contribute,  ///< to the hub: a rank's part of an all_gather; `text` is the call
-    result,      ///< from the hub: all parts, packed
+    contribute,  ///< to the hub: a rank's part of an all_gather; `text` is the call, `bytes` a Contribution, packed
+    withdraw,    ///< to the hub: this rank waits no longer for what it has contributed to
+    result,      ///< from the hub: all parts, packed; `text` is the subset
+    deadlock,    ///< from the hub: ranks wait for one another, in words
     notice,      ///< to and from the hub: what a rank posts
     lost,        ///< from the hub: a rank will come no more; `text` says why
     left,        ///< the same of one that has ended as it should

@@ -1,18 +1,55 @@
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "generator/manifest/hash.hpp"
 #include "iris/bootstrap.hpp"
+#include "runtime/world/collectives.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/member.hpp"
 
 namespace iris {
+namespace {
+
+/// How often this process has connected to these ranks.
+int count_connection(const std::vector<int>& ranks) {
+  static std::mutex mutex;
+  static std::map<std::vector<int>, int> connections;
+  const std::lock_guard lock(mutex);
+  return ++connections[ranks];
+}
+
+/// The process as one of these ranks alone.
+LaunchedProcess renumber(LaunchedProcess self, const std::vector<int>& ranks) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error("rank " + std::to_string(self.rank) + " of " + std::to_string(self.size) +
+                             " cannot meet " + name_ranks(ranks) + " alone: " + why);
+  };
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= self.size) refuse("there is no rank " + std::to_string(rank));
+    if (std::ranges::count(ranks, rank) > 1) refuse("rank " + std::to_string(rank) + " is given twice");
+    self.job += "\nrank " + std::to_string(rank);
+  }
+  const auto own = std::ranges::find(ranks, self.rank);
+  if (own == ranks.end()) refuse("it is not among them");
+  self.rank = static_cast<int>(own - ranks.begin());
+  self.size = static_cast<int>(ranks.size());
+  return self;
+}
+
+}  // namespace
+
+std::shared_ptr<Bootstrap> Bootstrap::split(const Subset&) {
+  throw std::runtime_error(
+      "this world's Bootstrap cannot reach some ranks without the others, as groups must: override "
+      "Bootstrap::split");
+}
 
 std::shared_ptr<Bootstrap> connect_processes(const ProcessOptions& options) {
-  static std::atomic<int> connections = 0;
   const auto launched = launched_process([](const char* name) -> const char* { return std::getenv(name); });
   if (!launched.has_value()) {
     throw std::runtime_error(
@@ -20,7 +57,8 @@ std::shared_ptr<Bootstrap> connect_processes(const ProcessOptions& options) {
         "(OMPI_COMM_WORLD_RANK) or irisgen run --processes, or hand World::join a Bootstrap of your own");
   }
   LaunchedProcess self = *launched;
-  self.job += "\nuser " + std::to_string(::geteuid()) + "\nworld " + std::to_string(++connections);
+  if (!options.ranks.empty()) self = renumber(self, options.ranks);
+  self.job += "\nuser " + std::to_string(::geteuid()) + "\nworld " + std::to_string(count_connection(options.ranks));
   const std::string name = "irisgen-" + sha256_hex(self.job).substr(0, 32);
   // A process that fork() has made has none of the threads that its end would wait for.
   const auto end = [process = ::getpid()](Member* member) {

@@ -74,16 +74,22 @@ bool send_descriptor(int socket, const std::string& text, int number) {
 
 }  // namespace
 
-DescriptorExchange::DescriptorExchange(int rank, int size)
-    : rank_(rank), listener_(listen_at(SOCK_SEQPACKET, {}, size + 16)), secret_(random_secret()) {
+DescriptorExchange::DescriptorExchange(int rank, std::vector<int> ranks)
+    : rank_(rank),
+      ranks_(std::move(ranks)),
+      listener_(listen_at(SOCK_SEQPACKET, {}, static_cast<int>(ranks_.size()) + 16)),
+      secret_(random_secret()) {
   if (listener_.get() < 0) {
-    throw std::runtime_error("rank " + std::to_string(rank) +
-                             " cannot make a socket to be handed memory by: " + std::strerror(errno));
+    throw std::runtime_error(name_of(rank_) + " cannot make a socket to be handed memory by: " + std::strerror(errno));
   }
 }
 
+std::string DescriptorExchange::name_of(int rank) const {
+  return "rank " + std::to_string(ranks_[static_cast<std::size_t>(rank)]);
+}
+
 std::string DescriptorExchange::offer(bool gives) const {
-  return pack({name_of(listener_), secret_, gives ? "gives" : ""});
+  return pack({iris::name_of(listener_), secret_, gives ? "gives" : ""});
 }
 
 std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string> offers, const Descriptor& own,
@@ -104,18 +110,17 @@ std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string
   while (!missing.empty()) {
     receive_one(missing, received);
     if (missing.empty()) break;
-    const std::string gone = absence(missing.front());
+    const std::string gone = absence(ranks_[static_cast<std::size_t>(missing.front())]);
     if (gone.empty() && std::chrono::steady_clock::now() < deadline) continue;
-    throw std::runtime_error("rank " + std::to_string(rank_) + " was not given the memory of rank " +
-                             std::to_string(missing.front()) + (gone.empty() ? " within 5 s" : ": " + gone));
+    throw std::runtime_error(name_of(rank_) + " was not given the memory of " + name_of(missing.front()) +
+                             (gone.empty() ? " within 5 s" : ": " + gone));
   }
   return received;
 }
 
 void DescriptorExchange::send(const std::string& offer, int peer, const Descriptor& own) const {
   const auto fail = [&](const std::string& why) {
-    throw std::runtime_error("rank " + std::to_string(rank_) + " cannot hand its memory to rank " +
-                             std::to_string(peer) + ": " + why);
+    throw std::runtime_error(name_of(rank_) + " cannot hand its memory to " + name_of(peer) + ": " + why);
   };
   const std::vector<std::string> said = unpack(offer, 3);
   const Descriptor socket = connect_to(SOCK_SEQPACKET, said[0]);

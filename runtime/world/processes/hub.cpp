@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ranges>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -24,11 +25,31 @@ constexpr std::size_t most_strangers = 64;
 constexpr std::chrono::seconds patience_with_strangers{5};
 /// How long the end of rank 0 takes at most where another process does not read what it is told.
 constexpr std::chrono::seconds last_words{1};
+constexpr std::chrono::seconds patience_with_deadlocks{2};
 
 }  // namespace
 
 std::string pack_hello(const std::string& job, int size, int rank) {
   return pack({protocol, job, std::to_string(size), std::to_string(rank)});
+}
+
+std::string Contribution::pack() const {
+  std::vector<std::string> texts = {subset, bytes};
+  for (const int rank : ranks) texts.push_back(std::to_string(rank));
+  return iris::pack(texts);
+}
+
+Contribution Contribution::of(const std::string& packed, int size) {
+  std::vector<std::string> texts = unpack(packed);
+  if (texts.size() < 3) throw std::runtime_error("another process contributed to a call of nobody");
+  Contribution contribution{.subset = std::move(texts[0]), .bytes = std::move(texts[1])};
+  for (const std::string& rank : std::span(texts).subspan(2)) {
+    contribution.ranks.push_back(std::stoi(rank));
+    if (contribution.ranks.back() < 0 || contribution.ranks.back() >= size) {
+      throw std::runtime_error("another process contributed to a call with a rank that there is not");
+    }
+  }
+  return contribution;
 }
 
 Hub::Hub(Descriptor listener, int size, std::string job, const ProcessOptions& options)
@@ -54,7 +75,7 @@ void Hub::serve() {
     hear_strangers();
     if (!complete_ && std::ranges::all_of(seats_, &Seat::has_come)) welcome_all();
     hear_seats();
-    if (complete_) conclude_round();
+    end_deadlock();
     if (!complete_) give_up_missing();
     beat();
     // Rank 0 last: if it goes as soon as it has its result, it takes the hub with it.
@@ -181,7 +202,19 @@ void Hub::take(std::size_t rank, Message& message) {
     case Message::Kind::contribute:
       seat.waits = true;
       seat.last_call = std::move(message.text);
-      seat.contribution = std::move(message.bytes);
+      try {
+        seat.contribution = Contribution::of(message.bytes, static_cast<int>(seats_.size()));
+      } catch (const std::exception&) {
+        seat.waits = false;
+        return lose(rank, describe(rank) + " has said what this irisgen does not understand");
+      }
+      stuck_.clear();
+      // At once: what a rank says after its last call, such as that it has ended, comes after the result.
+      conclude_round(seat.contribution);
+      return;
+    case Message::Kind::withdraw:
+      seat.waits = false;
+      stuck_.clear();
       return;
     case Message::Kind::notice:
       message.rank = static_cast<std::int32_t>(rank);
@@ -196,16 +229,56 @@ void Hub::take(std::size_t rank, Message& message) {
   }
 }
 
-void Hub::conclude_round() {
-  if (!std::ranges::all_of(seats_, [](const Seat& seat) { return seat.waits && seat.channel != nullptr; })) return;
+/// If that was the last contribution to it.
+void Hub::conclude_round(const Contribution& last) {
+  if (!missing_from(last).empty()) return;
+  Message result{.kind = Message::Kind::result, .text = last.subset};
+  const std::vector<int> ranks = last.ranks;
   std::vector<std::string> parts;
-  parts.reserve(seats_.size());
-  for (Seat& seat : seats_) {
-    parts.push_back(std::move(seat.contribution));
-    seat.contribution.clear();
+  parts.reserve(ranks.size());
+  for (const int rank : ranks) {
+    Seat& seat = seats_[static_cast<std::size_t>(rank)];
+    parts.push_back(std::move(seat.contribution.bytes));
+    seat.contribution = {};
     seat.waits = false;
   }
-  tell_all({.kind = Message::Kind::result, .bytes = pack(parts)});
+  result.bytes = pack(parts);
+  for (const int rank : ranks) seats_[static_cast<std::size_t>(rank)].channel->queue(result);
+}
+
+/// Ranks of the subset that have not contributed to the same.
+std::vector<int> Hub::missing_from(const Contribution& contribution) const {
+  std::vector<int> missing;
+  for (const int rank : contribution.ranks) {
+    const Seat& seat = seats_[static_cast<std::size_t>(rank)];
+    const bool same = seat.contribution.subset == contribution.subset && seat.contribution.ranks == contribution.ranks;
+    if (seat.channel == nullptr || !seat.waits || !same) missing.push_back(rank);
+  }
+  return missing;
+}
+
+/// Ranks that wait for one another in calls of different subsets. A rank that has learned that another has ended waits
+/// no longer, and says so, so what seems to be a deadlock must last a while.
+void Hub::end_deadlock() {
+  std::map<int, std::vector<int>> awaited;
+  for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
+    if (seats_[rank].waits && seats_[rank].channel != nullptr)
+      awaited[static_cast<int>(rank)] = missing_from(seats_[rank].contribution);
+  }
+  const std::vector<int> stuck = find_deadlock(awaited);
+  if (stuck != stuck_) stuck_since_ = patience_.now();
+  stuck_ = stuck;
+  if (stuck_.empty() || patience_.now() - stuck_since_ < patience_with_deadlocks) return;
+  std::vector<std::string> calls;
+  calls.reserve(stuck_.size());
+  for (const int rank : stuck_) calls.push_back(seats_[static_cast<std::size_t>(rank)].last_call);
+  const Message deadlock{.kind = Message::Kind::deadlock, .text = describe_deadlock(calls, stuck_)};
+  for (const int rank : stuck_) {
+    Seat& seat = seats_[static_cast<std::size_t>(rank)];
+    seat.waits = false;
+    seat.channel->queue(deadlock);
+  }
+  stuck_.clear();
 }
 
 void Hub::beat() {

@@ -16,6 +16,17 @@
 
 namespace iris {
 
+/// A rank's part of an all_gather among some of them, or all.
+struct Contribution {
+  std::string subset = {};      ///< its name; empty for all ranks
+  std::vector<int> ranks = {};  ///< ascending
+  std::string bytes = {};
+
+  std::string pack() const;
+  /// Throws std::runtime_error for what pack() did not make of ranks below `size`.
+  static Contribution of(const std::string& packed, int size);
+};
+
 /// Where the processes of a world meet: a thread of rank 0's process to which each of them, rank 0 too, has a
 /// connection. It brings together what they contribute, tells all who is lost, and why, and never waits for anybody.
 class Hub {
@@ -35,7 +46,7 @@ class Hub {
     bool has_come = false;
     bool waits = false;     // in the call under way
     std::string last_call;  // that it made
-    std::string contribution;
+    Contribution contribution;
   };
   /// Has connected, and not said which rank it is.
   struct Stranger {
@@ -52,7 +63,9 @@ class Hub {
   void welcome_all();
   void hear_seats();
   void take(std::size_t rank, Message& message);
-  void conclude_round();
+  void conclude_round(const Contribution& last);
+  std::vector<int> missing_from(const Contribution& contribution) const;
+  void end_deadlock();
   void beat();
   void lose(std::size_t rank, const std::string& how);
   void tell_all(const Message& message);
@@ -67,8 +80,10 @@ class Hub {
   Clock::time_point began_ = Clock::now();
   Clock::time_point last_beat_ = began_;
   Clock::time_point accepts_from_ = began_;
-  bool complete_ = false;  // all have come
-  std::string failure_;    // of the last rank that is lost, in words
+  bool complete_ = false;   // all have come
+  std::string failure_;     // of the last rank that is lost, in words
+  std::vector<int> stuck_;  // ranks that wait for one another, as it seems
+  Clock::time_point stuck_since_ = began_;
   std::vector<Seat> seats_;
   std::list<Stranger> strangers_;
   std::atomic<bool> stopping_ = false;

@@ -4,13 +4,16 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "runtime/system/log.hpp"
+#include "runtime/world/collectives.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
@@ -31,6 +34,8 @@ Member::Member(const LaunchedProcess& self, const std::string& name, const Proce
       options_(options),
       notices_(static_cast<std::size_t>(self.size)),
       lost_(static_cast<std::size_t>(self.size)) {
+  all_.ranks.resize(lost_.size());
+  std::iota(all_.ranks.begin(), all_.ranks.end(), 0);
   channel_ = std::make_unique<Channel>(find_hub(name));
   channel_->queue({.kind = Message::Kind::hello, .bytes = pack_hello(self.job, self.size, self.rank)});
   last_heard_ = Clock::now();
@@ -103,19 +108,99 @@ void Member::await_welcome() {
 }
 
 std::vector<std::string> Member::all_gather(const std::string& bytes, const std::string& call) {
-  std::unique_lock lock(mutex_);
-  const auto fail_if_lost = [&] {
-    if (first_loss() != nullptr) throw std::runtime_error(call + " cannot be done: " + *first_loss());
-  };
-  fail_if_lost();
-  result_.reset();
-  call_ = call;
-  channel_->queue({.kind = Message::Kind::contribute, .text = call, .bytes = bytes});
+  return all_gather_among(all_, bytes, call);
+}
+
+std::vector<std::string> Member::all_gather_among(const Subset& subset, const std::string& bytes,
+                                                  const std::string& call) {
+  std::uint64_t known_news = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    known_news = news_;
+  }
+  if (const std::string why = why_in_vain(subset); !why.empty()) {
+    throw std::runtime_error(call + " cannot be done: " + why);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    result_.reset();
+    deadlock_.clear();
+    call_ = call;
+    subset_ = subset.name;
+    const Contribution mine{.subset = subset.name, .ranks = subset.ranks, .bytes = bytes};
+    channel_->queue({.kind = Message::Kind::contribute, .text = call, .bytes = mine.pack()});
+  }
   wake_.wake();
-  changed_.wait(lock, [this] { return result_.has_value() || first_loss() != nullptr; });
-  if (!result_.has_value()) fail_if_lost();
+  await_result(subset, call, known_news);
+  const std::lock_guard lock(mutex_);
   const std::string result = std::exchange(result_, std::nullopt).value();
-  return unpack(result, static_cast<std::size_t>(self_.size));
+  return unpack(result, subset.ranks.size());
+}
+
+/// Throws if there will be none. What comes of the hub does so in order: before a rank ends, the result of its last
+/// call.
+void Member::await_result(const Subset& subset, const std::string& call, std::uint64_t known_news) {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return result_.has_value() || !deadlock_.empty() || news_ != known_news; });
+      if (result_.has_value()) return;
+      if (!deadlock_.empty()) throw DeadlockError(call + " cannot be done: " + deadlock_);
+      known_news = news_;
+    }
+    std::string why = why_in_vain(subset);
+    if (why.empty()) continue;
+    const std::lock_guard lock(mutex_);
+    if (result_.has_value()) return;
+    channel_->queue({.kind = Message::Kind::withdraw});
+    wake_.wake();
+    throw std::runtime_error(why.insert(0, call + " cannot be done: "));
+  }
+}
+
+/// Why a call in the subset waits for a rank that will not make it; empty while it may. The whole needs everybody, and
+/// a rank whose body is over goes on taking part there.
+std::string Member::why_in_vain(const Subset& subset) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_loss() != nullptr && (subset.name.empty() || hub_is_gone_)) return *first_loss();
+    for (const int rank : subset.ranks) {
+      if (!lost_[static_cast<std::size_t>(rank)].empty()) return lost_[static_cast<std::size_t>(rank)];
+    }
+  }
+  for (const int rank : subset.ranks) {
+    const std::string why = subset.absence != nullptr && rank != self_.rank ? subset.absence(rank) : std::string();
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+namespace {
+
+/// A subset of the ranks of a hub. Who is lost, and what is posted, is known of the whole.
+class PartOfMember final : public Bootstrap {
+ public:
+  PartOfMember(std::shared_ptr<Member> whole, Subset subset)
+      : whole_(std::move(whole)),
+        subset_(std::move(subset)),
+        rank_(static_cast<int>(std::ranges::find(subset_.ranks, whole_->rank()) - subset_.ranks.begin())) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(subset_.ranks.size()); }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
+    return whole_->all_gather_among(subset_, bytes, call);
+  }
+
+ private:
+  std::shared_ptr<Member> whole_;
+  Subset subset_;
+  int rank_;
+};
+
+}  // namespace
+
+std::shared_ptr<Bootstrap> Member::split(const Subset& subset) {
+  return std::make_shared<PartOfMember>(shared_from_this(), subset);
 }
 
 void Member::post(const std::string& notice) {
@@ -191,14 +276,20 @@ void Member::take(Message& message) {
       refusal_ = std::move(message.text);
       return;
     case Message::Kind::result:
+      if (message.text != subset_) return;
       result_ = std::move(message.bytes);
       last_call_ = call_;
       return;
+    case Message::Kind::deadlock:
+      deadlock_ = std::move(message.text);
+      return;
     case Message::Kind::notice:
+      ++news_;
       if (rank < notices_.size()) notices_[rank] = std::move(message.bytes);
       return;
     case Message::Kind::lost:
     case Message::Kind::left:
+      ++news_;
       if (rank >= lost_.size() || !lost_[rank].empty()) return;
       lost_[rank] = std::move(message.text);
       if (!first_lost_.has_value()) first_lost_ = rank;
@@ -212,6 +303,7 @@ void Member::take(Message& message) {
 /// Only the hub knows what a rank is doing; of rank 0 there is what all ranks did last.
 void Member::lose_hub(const std::string& how) {
   hub_is_gone_ = true;
+  ++news_;
   if (!lost_.front().empty()) return;  // it has said so itself
   std::string words = "rank 0";
   if (!hub_process_.empty()) words += " (process " + hub_process_ + ")";

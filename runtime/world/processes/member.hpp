@@ -1,7 +1,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,7 +18,7 @@ namespace iris {
 
 /// One process's connection to the hub, which is in rank 0's process: a thread reads, writes and shows that this
 /// process lives, while the program's own threads do what they do.
-class Member final : public Bootstrap {
+class Member final : public Bootstrap, public std::enable_shared_from_this<Member> {
  public:
   /// `name` is of the hub's socket. Throws if the others do not come in time, or do not want this process.
   Member(const LaunchedProcess& self, const std::string& name, const ProcessOptions& options);
@@ -30,9 +30,13 @@ class Member final : public Bootstrap {
   int size() const override { return self_.size; }
   int local_rank() const override { return self_.local_rank; }
   std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override;
+  std::shared_ptr<Bootstrap> split(const Subset& subset) override;
   void post(const std::string& notice) override;
   std::string notice(int rank) const override;
   std::string lost(int rank) const override;
+
+  /// That of a subset; of one with no name, of all ranks.
+  std::vector<std::string> all_gather_among(const Subset& subset, const std::string& bytes, const std::string& call);
 
  private:
   Descriptor find_hub(const std::string& name);
@@ -43,6 +47,8 @@ class Member final : public Bootstrap {
   void take(Message& message);
   void lose_hub(const std::string& how);
   const std::string* first_loss() const;
+  void await_result(const Subset& subset, const std::string& call, std::uint64_t known_news);
+  std::string why_in_vain(const Subset& subset) const;
 
   LaunchedProcess self_;
   ProcessOptions options_;
@@ -60,8 +66,12 @@ class Member final : public Bootstrap {
   std::string refusal_;
   std::string hub_process_;
   std::string call_;
+  std::string subset_;     // in which that is made
   std::string last_call_;  // that all ranks have made
   std::optional<std::string> result_;
+  std::string deadlock_;    // in which the call was found, in words
+  std::uint64_t news_ = 0;  // of other ranks that have come
+  Subset all_;
   std::vector<std::string> notices_;
   std::vector<std::string> lost_;  // by rank; empty: not lost
   std::optional<std::size_t> first_lost_;

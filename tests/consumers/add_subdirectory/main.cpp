@@ -1,5 +1,5 @@
 // Four ranks on the CPU gather what each of them holds, through the typed launcher of a kernel that was compiled with
-// this program.
+// this program; then once more as a group that numbers them otherwise.
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -16,10 +16,11 @@ std::int32_t value_of(int rank, std::int64_t index) {
   return static_cast<std::int32_t>(rank * 1'000'003 + index * 7919 + 1);
 }
 
-bool agrees(const std::int32_t* output, std::int64_t count) {
-  for (int rank = 0; rank < ranks; ++rank) {
+/// What the group's ranks hold, one after the other.
+bool agrees(const iris::Group& group, const std::int32_t* output, std::int64_t count) {
+  for (const int rank : group.ranks()) {
     for (std::int64_t index = 0; index < count; ++index) {
-      if (output[rank * count + index] != value_of(rank, index)) return false;
+      if (*output++ != value_of(rank, index)) return false;
     }
   }
   return true;
@@ -44,7 +45,13 @@ int main() {
     everything(input, output);
     context.barrier();
 
-    if (!agrees(output, count)) throw std::runtime_error("the result is wrong");
+    if (!agrees(context, output, count)) throw std::runtime_error("the result is wrong");
+
+    iris::Group group = context.group({3, 1, 0, 2});
+    irisgen_kernels::Everything in_other_order(group);
+    in_other_order(input, output);
+    group.barrier();
+    if (!agrees(group, output, count)) throw std::runtime_error("the group's result is wrong");
   });
   std::printf("n = %lld: %d ranks agree with the reference\n", static_cast<long long>(count), ranks);
 }

@@ -14,10 +14,11 @@ inline namespace builds_4ec3332a1345626d {
 /// - all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942
 class GradientSum {
  public:
-  /// Collective: every rank of the world makes one, in the same order. Throws std::runtime_error if the kernel
-  /// is not built for the world's size and target, or if its blocks do not fit on the device together.
-  explicit GradientSum(iris::Context& context)
-      : operation_(context, iris::find_embedded(embedded(), context.num_ranks(), context.device().target())) {}
+  /// Collective: every rank of the group makes one, in the same order; a Context is the group of all ranks. Throws
+  /// std::runtime_error if the kernel is not built for the group's size and target, or if its blocks do not fit on
+  /// the device together.
+  explicit GradientSum(iris::Group& group)
+      : operation_(group, iris::find_embedded(embedded(), group.num_ranks(), group.device().target())) {}
 
   /// Enqueues one launch; every rank does. Row-major, per rank:
   /// `input`: (85002), read; on the symmetric heap.

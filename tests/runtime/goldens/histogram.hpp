@@ -16,10 +16,11 @@ inline namespace builds_e36fc53c1810571b {
 /// - count of histogram.hip, f32, 4 ranks, n = 85002, for sm_90a
 class Histogram {
  public:
-  /// Collective: every rank of the world makes one, in the same order. Throws std::runtime_error if the kernel
-  /// is not built for the world's size and target, or if its blocks do not fit on the device together.
-  explicit Histogram(iris::Context& context)
-      : operation_(context, iris::find_embedded(embedded(), context.num_ranks(), context.device().target())) {}
+  /// Collective: every rank of the group makes one, in the same order; a Context is the group of all ranks. Throws
+  /// std::runtime_error if the kernel is not built for the group's size and target, or if its blocks do not fit on
+  /// the device together.
+  explicit Histogram(iris::Group& group)
+      : operation_(group, iris::find_embedded(embedded(), group.num_ranks(), group.device().target())) {}
 
   /// Enqueues one launch; every rank does. Row-major, per rank:
   /// `values`: (85002), read.

@@ -1,0 +1,168 @@
+#include "runtime/world/group.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "iris/device/abi.hpp"
+#include "iris/world.hpp"
+
+namespace iris {
+
+namespace {
+
+static_assert(device::max_world <= 32, "a group's members are bits of 32");
+
+std::string bytes_of(const std::vector<FreeBlock>& blocks) {
+  return {reinterpret_cast<const char*>(blocks.data()), blocks.size() * sizeof(FreeBlock)};
+}
+
+std::vector<FreeBlock> blocks_of(const std::string& bytes) {
+  std::vector<FreeBlock> blocks(bytes.size() / sizeof(FreeBlock));
+  std::memcpy(blocks.data(), bytes.data(), blocks.size() * sizeof(FreeBlock));
+  return blocks;
+}
+
+std::size_t length_of(const std::vector<FreeBlock>& blocks) {
+  return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
+                         [](std::size_t sum, const FreeBlock& block) { return sum + block.length; });
+}
+
+}  // namespace
+
+Group::State::State(Context::State& of_rank, int number, std::vector<int> of_ranks,
+                    std::unique_ptr<Collectives> with_others)
+    : context(of_rank),
+      ranks(std::move(of_ranks)),
+      rank(static_cast<int>(std::ranges::find(ranks, of_rank.rank) - ranks.begin())),
+      collectives(std::move(with_others)),
+      suffix(number == 0 ? "" : " in " + name_group(ranks)),
+      number_(number) {
+  for (const int member : ranks) {
+    bases.push_back(context.bases[static_cast<std::size_t>(member)]);
+    members_ |= 1U << static_cast<unsigned>(member);
+  }
+}
+
+void* Group::State::allocate(std::size_t bytes, const std::string& call, Owner::Kind kind) {
+  Heap& heap = context.heap;
+  const CollectiveCall mine = {.call = call, .state = describe_holdings(), .digest = heap.holdings(number_).digest};
+  std::vector<std::vector<FreeBlock>> heaps;
+  for (const std::string& said : collectives->all_gather(mine, bytes_of(heap.free_blocks(number_)))) {
+    heaps.push_back(blocks_of(said));
+  }
+  heap.release(number_);  // what this rank has freed, all have
+  const auto offset = first_fit(common_blocks(heaps), bytes);
+  if (!offset.has_value()) throw std::runtime_error(describe_full(call, heaps));
+  heap.allocate_at(*offset, bytes, owner(kind));
+  return bases[static_cast<std::size_t>(rank)] + *offset;
+}
+
+void Group::State::free(void* memory, Owner::Kind kind) {
+  if (memory == nullptr) return;
+  const char* base = bases[static_cast<std::size_t>(rank)];
+  const bool freed = context.on_heap(memory, 1) &&
+                     context.heap.free(static_cast<std::size_t>(static_cast<char*>(memory) - base), owner(kind));
+  if (!freed) {
+    throw std::runtime_error("rank " + std::to_string(context.rank) + " frees memory that allocate()" + suffix +
+                             " did not return, or that is free already");
+  }
+}
+
+void Group::State::barrier(const std::string& call) {
+  const std::string digest = std::to_string(context.heap.holdings(number_).digest);
+  const std::vector<std::string> digests = collectives->all_gather({.call = call, .state = {}}, digest);
+  const bool have_freed_the_same = std::ranges::count(digests, digest) == std::ssize(digests);
+  if (have_freed_the_same) context.heap.release(number_);
+}
+
+bool Group::State::is_allocated(const void* memory, std::size_t bytes) const {
+  return context.is_allocated(memory, bytes, members_);
+}
+
+std::string Group::State::describe_holdings() const {
+  const Holdings holdings = context.heap.holdings(number_);
+  return "holds " + std::to_string(holdings.allocations) + " allocations of " + std::to_string(holdings.bytes) +
+         " bytes together";
+}
+
+/// Where members' heaps differ, who has how much.
+std::string Group::State::describe_full(const std::string& call,
+                                        const std::vector<std::vector<FreeBlock>>& heaps) const {
+  const std::vector<FreeBlock> common = common_blocks(heaps);
+  const std::size_t largest = common.empty() ? 0 : std::ranges::max(common, {}, &FreeBlock::length).length;
+  const bool differ = std::ranges::count(heaps, heaps.front()) != std::ssize(heaps);
+  std::string text = call + " does not fit on the symmetric heap: of " + std::to_string(context.heap.size()) +
+                     " bytes on each rank, " + std::to_string(length_of(common)) + " are free" +
+                     (differ ? " at the same offsets of all members, " : ", ") + std::to_string(largest) +
+                     " of them in one block";
+  std::string each;
+  for (std::size_t i = 0; differ && i < heaps.size(); ++i) {
+    each += (each.empty() ? " (free on rank " : ", on rank ") + std::to_string(ranks[i]) + ": " +
+            std::to_string(length_of(heaps[i]));
+  }
+  text += each.empty() ? "" : each + ")";
+  if (const std::size_t freed = context.heap.unreleased_bytes(); freed > 0) {
+    text += "; " + std::to_string(freed) + " more that rank " + std::to_string(context.rank) +
+            " has freed are reused after a barrier() of the groups that had allocated them";
+  }
+  return text + "; raise WorldOptions::heap_bytes or free something";
+}
+
+int Group::rank() const {
+  return state_->rank;
+}
+
+int Group::num_ranks() const {
+  return static_cast<int>(state_->ranks.size());
+}
+
+std::span<const int> Group::ranks() const {
+  return state_->ranks;
+}
+
+Device& Group::device() {
+  return state_->context.device;
+}
+
+void* Group::allocate(std::size_t bytes) {
+  return state_->allocate(bytes, state_->call("allocate(" + std::to_string(bytes) + " bytes)"), Owner::Kind::user);
+}
+
+void Group::free(void* memory) {
+  state_->free(memory, Owner::Kind::user);
+}
+
+bool Group::is_symmetric(const void* memory, std::size_t bytes) const {
+  return state_->context.on_heap(memory, bytes);
+}
+
+void* Group::on_rank(void* memory, int rank) const {
+  if (rank < 0 || rank >= num_ranks()) {
+    throw std::runtime_error("there is no rank " + std::to_string(rank) + " in a " +
+                             (state_->suffix.empty() ? "world" : "group") + " of " + std::to_string(num_ranks()));
+  }
+  if (!state_->context.on_heap(memory, 0)) {
+    throw std::runtime_error("rank " + std::to_string(state_->context.rank) +
+                             " asks where memory lies on another rank that is not on the symmetric heap; take it from "
+                             "allocate()");
+  }
+  return state_->on_rank(static_cast<char*>(memory), rank);
+}
+
+std::span<char* const> Group::heap_bases() const {
+  return state_->bases;
+}
+
+void Group::synchronize(Stream stream) {
+  state_->context.synchronize(stream);
+}
+
+void Group::barrier(Stream stream) {
+  state_->context.synchronize(stream);
+  state_->barrier(state_->call("barrier()"));
+}
+
+}  // namespace iris

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "iris/group.hpp"
+#include "runtime/world/collectives.hpp"
+#include "runtime/world/context.hpp"
+#include "runtime/world/heap.hpp"
+
+namespace iris {
+
+/// A group as one of its ranks sees it.
+struct Group::State {
+  /// `number`: as the rank numbers its groups; 0 is that of all ranks.
+  State(Context::State& of_rank, int number, std::vector<int> of_ranks, std::unique_ptr<Collectives> with_others);
+
+  std::shared_ptr<void> world;  ///< all that this refers to; none of the group of all ranks, which is a part of that
+  Context::State& context;      ///< of the rank
+  std::vector<int> ranks;       ///< of the world, in the group's order
+  int rank;                     ///< in the group
+  std::vector<char*> bases;     ///< in the group's order
+  std::unique_ptr<Collectives> collectives;
+  std::string suffix;  ///< " in group {4, 6}", behind what is said of its calls and kernels; empty for all ranks
+
+  /// What a collective call is called in messages.
+  std::string call(const std::string& text) const { return text + suffix; }
+  /// Collective allocation under the name of the call that asks for it.
+  void* allocate(std::size_t bytes, const std::string& call, Owner::Kind kind);
+  /// Throws for what is not such an allocation of this group.
+  void free(void* memory, Owner::Kind kind);
+  void barrier(const std::string& call);
+  /// Whether it lies within one allocation of a user's that is at the same place on all members.
+  bool is_allocated(const void* memory, std::size_t bytes) const;
+  /// Of memory on this rank's heap.
+  char* on_rank(char* memory, int peer) const {
+    return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];
+  }
+
+ private:
+  Owner owner(Owner::Kind kind) const { return {kind, number_, members_}; }
+  std::string describe_holdings() const;
+  std::string describe_full(const std::string& call, const std::vector<std::vector<FreeBlock>>& heaps) const;
+
+  int number_;
+  std::uint32_t members_ = 0;
+};
+
+}  // namespace iris

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "generator/manifest/descriptor.hpp"
+#include "iris/bootstrap.hpp"
+#include "runtime/world/process_collectives.hpp"
+
+namespace iris {
+
+/// The collective calls of a group as one of its ranks, a process, makes them, by what Bootstrap::split gives. A rank
+/// whose body is over is told of by the World's own collectives, and takes part in nothing.
+class ProcessGroup final : public Collectives {
+ public:
+  /// `ranks` in the group's order; `ascending` are the same, as the bootstrap numbers them.
+  ProcessGroup(std::shared_ptr<Bootstrap> bootstrap, std::vector<int> ranks, std::vector<int> ascending,
+               const ProcessCollectives& world);
+
+  int rank() const override { return rank_; }
+  std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
+  std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
+
+ private:
+  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
+
+  std::shared_ptr<Bootstrap> bootstrap_;
+  std::vector<int> ranks_;
+  std::vector<int> ascending_;
+  const ProcessCollectives& world_;
+  int rank_;
+};
+
+/// Memory of the host that one of several processes makes and hands over to all. `first`: this is that one.
+std::shared_ptr<void> share_among_processes(const CollectiveCall& call, std::size_t bytes, bool first,
+                                            const std::function<Descriptor(const Descriptor& own)>& hand_over);
+
+}  // namespace iris

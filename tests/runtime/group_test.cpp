@@ -1,0 +1,383 @@
+// Groups of ranks that are threads, on the CPU.
+
+#include "iris/group.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "error_of.hpp"
+#include "grid_of_ranks.hpp"
+#include "host_kernels.hpp"
+#include "iris/operation.hpp"
+#include "iris/world.hpp"
+
+namespace iris {
+namespace {
+
+using test::error_of;
+using test::host_operation;
+
+constexpr int n = 64;
+const Extents extents = {{"n", n}};
+
+/// The words in which each rank's body fails.
+std::vector<std::string> failures_of(int ranks, const std::function<void(Context&)>& body) {
+  World world({.size = ranks, .heap_bytes = 1 << 16});
+  std::vector<std::string> failures(static_cast<std::size_t>(ranks));
+  error_of([&] {
+    world.run([&](Context& context) {
+      try {
+        body(context);
+      } catch (const std::exception& error) {
+        failures[static_cast<std::size_t>(context.rank())] = error.what();
+        throw;
+      }
+    });
+  });
+  return failures;
+}
+
+void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+/// The sum of `values` of a rank over a group, by a launch in a stream of the group's own.
+class SumOverGroup {
+ public:
+  SumOverGroup(Group& group, const std::string& kernel)
+      : group_(group),
+        sum_(group, host_operation(kernel, group.num_ranks()), extents),
+        stream_(group.device().create_stream()),
+        input_(static_cast<std::int32_t*>(group.allocate(n * sizeof(std::int32_t)))),
+        output_(static_cast<std::int32_t*>(group.allocate(n * sizeof(std::int32_t)))) {}
+  ~SumOverGroup() { group_.device().destroy_stream(stream_); }
+  SumOverGroup(const SumOverGroup&) = delete;
+  SumOverGroup& operator=(const SumOverGroup&) = delete;
+
+  static std::int32_t value(int world_rank, int round, int i) { return (world_rank + 1) * (i * i + 7 * round + 1); }
+
+  void launch(int round, int world_rank) {
+    for (int i = 0; i < n; ++i) input_[i] = value(world_rank, round, i);
+    std::memset(output_, 0xa5, n * sizeof(std::int32_t));
+    sum_.launch({input_, output_}, extents, stream_);
+  }
+  /// Waits, and compares with what the members' values sum up to.
+  void expect_sum(int round) {
+    group_.barrier(stream_);
+    for (int i = 0; i < n; ++i) {
+      std::int32_t sum = 0;
+      for (const int member : group_.ranks()) sum += value(member, round, i);
+      ASSERT_EQ(output_[i], sum) << "round " << round << ", rank " << group_.rank() << " of the group";
+    }
+    group_.barrier(stream_);
+  }
+
+ private:
+  Group& group_;
+  Operation sum_;
+  Stream stream_;
+  std::int32_t* input_;
+  std::int32_t* output_;
+};
+
+TEST(Group, NumbersItsRanksInTheOrderGiven) {
+  World world({.size = 4, .heap_bytes = 4096});
+  world.run([](Context& context) {
+    const bool is_member = context.rank() == 3 || context.rank() == 1;
+    if (!is_member) return;
+    Group group = context.group({3, 1});
+    const int mine = context.rank() == 3 ? 0 : 1;
+    EXPECT_EQ(group.rank(), mine);
+    EXPECT_EQ(group.num_ranks(), 2);
+    EXPECT_EQ(std::vector(group.ranks().begin(), group.ranks().end()), (std::vector{3, 1}));
+    auto* value = static_cast<int*>(group.allocate(sizeof(int)));
+    *value = 100 + context.rank();
+    group.barrier();
+    EXPECT_EQ(*static_cast<int*>(group.on_rank(value, 0)), 103);
+    EXPECT_EQ(*static_cast<int*>(group.on_rank(value, 1)), 101);
+    EXPECT_EQ(group.heap_bases()[0], context.heap_bases()[3]);
+    EXPECT_EQ(error_of([&] { group.on_rank(value, 2); }), "there is no rank 2 in a group of 2");
+    group.barrier();
+  });
+}
+
+TEST(Group, AContextIsTheGroupOfAllRanks) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  world.run([](Context& context) {
+    Group& all = context;
+    EXPECT_EQ(std::vector(all.ranks().begin(), all.ranks().end()), (std::vector{0, 1, 2}));
+    SumOverGroup sum(all, "sum_of_three");
+    sum.launch(0, context.rank());
+    sum.expect_sum(0);
+  });
+}
+
+TEST(Group, OfOneWorksAlone) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  world.run([](Context& context) {
+    if (context.rank() == 0) return;
+    Group alone = context.group({1});
+    auto* buffer = static_cast<std::int32_t*>(alone.allocate(n * 4));
+    for (int i = 0; i < n; ++i) buffer[i] = 1000 - i;
+    Operation operation(alone, host_operation("add_index", 1), extents);
+    operation.launch({buffer, buffer}, extents);
+    alone.barrier();
+    for (int i = 0; i < n; ++i) EXPECT_EQ(buffer[i], 1000);
+  });
+}
+
+TEST(Group, DisjointGroupsDoNotMeet) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    World world({.size = 4, .heap_bytes = 1 << 20, .seed = seed});
+    world.run([](Context& context) {
+      const bool first = context.rank() < 2;
+      Group group = context.group(first ? std::vector{0, 1} : std::vector{2, 3});
+      SumOverGroup sum(group, "sum_of_two");
+      for (int round = 0; round < (first ? 5 : 12); ++round) {  // neither waits for the other
+        sum.launch(round, context.rank());
+        sum.expect_sum(round);
+      }
+    });
+  }
+}
+
+/// Rank 2's operations of both run at the same time.
+TEST(Group, OverlappingGroupsRunAtOnce) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    World world({.size = 4, .heap_bytes = 1 << 20, .seed = seed});
+    world.run([](Context& context) {
+      const int rank = context.rank();
+      std::optional<Group> large;
+      std::optional<Group> small;
+      if (rank < 3) large = context.group({0, 1, 2});
+      if (rank >= 2) small = context.group({2, 3});
+      std::unique_ptr<SumOverGroup> of_three;
+      std::unique_ptr<SumOverGroup> of_two;
+      if (large) of_three = std::make_unique<SumOverGroup>(*large, "sum_of_three");
+      if (small) of_two = std::make_unique<SumOverGroup>(*small, "sum_of_two");
+      for (int round = 0; round < 10; ++round) {
+        if (of_three) of_three->launch(round, rank);
+        if (of_two) of_two->launch(round + 1000, rank);
+        if (of_two) of_two->expect_sum(round + 1000);
+        if (of_three) of_three->expect_sum(round);
+      }
+    });
+  }
+}
+
+/// Ranks 0, 1 and 2, 3 are rows; 0, 2 and 1, 3 columns: tensor-parallel and data-parallel.
+TEST(Group, RowsAndColumnsTakeTurns) {
+  World world({.size = 4, .heap_bytes = 1 << 20, .seed = 3});
+  world.run([](Context& context) {
+    EXPECT_EQ(test::rows_and_columns(context, host_operation("sum_of_two", 2), test::gather_of_two(), 100), "");
+  });
+}
+
+TEST(Group, GathersInTheOrderGiven) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  world.run([](Context& context) {
+    if (context.rank() == 1) return;
+    Group group = context.group({2, 0});
+    Operation gather(group, test::gather_of_two(), extents);
+    auto* input = static_cast<std::int32_t*>(group.allocate(n * 4));
+    auto* output = static_cast<std::int32_t*>(group.allocate(2 * n * 4));
+    for (int i = 0; i < n; ++i) input[i] = 1000 * context.rank() + i;
+    gather.launch({input, output}, extents);
+    group.barrier();
+    for (int i = 0; i < n; ++i) {
+      EXPECT_EQ(output[i], 2000 + i);
+      EXPECT_EQ(output[n + i], i);
+    }
+  });
+}
+
+TEST(Group, ServesInLaterRunsAndMayOutliveItsWorld) {
+  std::vector<std::optional<Group>> groups(3);
+  {
+    World world({.size = 3, .heap_bytes = 1 << 16});
+    world.run([&](Context& context) {
+      if (context.rank() != 1) groups[static_cast<std::size_t>(context.rank())] = context.group({0, 2});
+    });
+    for (int run = 0; run < 3; ++run) {
+      world.run([&](Context& context) {
+        auto& group = groups[static_cast<std::size_t>(context.rank())];
+        if (!group) return;
+        group->barrier();
+        group->free(group->allocate(100));
+      });
+    }
+  }
+  groups[0].reset();
+}
+
+TEST(GroupErrors, NameRanksThatCannotBeAGroup) {
+  World world({.size = 3, .heap_bytes = 4096});
+  world.run([](Context& context) {
+    if (context.rank() != 1) return;
+    const auto error = [&](const std::vector<int>& ranks) { return error_of([&] { context.group(ranks); }); };
+    EXPECT_EQ(error({1, 3}), "rank 1 cannot make group {1, 3}: there is no rank 3 in a world of 3");
+    EXPECT_EQ(error({-1, 1}), "rank 1 cannot make group {-1, 1}: there is no rank -1 in a world of 3");
+    EXPECT_EQ(error({1, 0, 1}), "rank 1 cannot make group {1, 0, 1}: rank 1 is given twice");
+    EXPECT_EQ(error({0, 2}), "rank 1 cannot make group {0, 2}: it is not among them, and only they make it");
+    EXPECT_EQ(error({}), "rank 1 cannot make group {}: it is not among them, and only they make it");
+  });
+}
+
+TEST(GroupErrors, TellMembersThatGiveAnotherOrder) {
+  const auto failures = failures_of(3, [](Context& context) {
+    if (context.rank() == 0) context.group({0, 2});
+    if (context.rank() == 2) context.group({2, 0});
+  });
+  expect_part(failures[0], "rank 0: group {0, 2}; rank 2: group {2, 0}");
+  EXPECT_EQ(failures[2], failures[0]);
+}
+
+TEST(GroupErrors, TellMembersThatGiveOthers) {
+  const auto failures = failures_of(
+      3, [](Context& context) { context.group(context.rank() == 0 ? std::vector{0, 1} : std::vector{0, 1, 2}); });
+  expect_part(failures[0],
+              "group {0, 1} cannot be done: ranks wait for one another in calls of different groups, which all must "
+              "make in the same order; rank 0: group {0, 1}; rank");
+  expect_part(failures[1], "group {0, 1, 2} cannot be done: ranks wait for one another");
+  expect_part(failures[2], "group {0, 1, 2} cannot be done: ");
+}
+
+TEST(GroupErrors, NameTheRanksOfTheWorldThatAskForDifferentThings) {
+  const auto failures = failures_of(4, [](Context& context) {
+    if (context.rank() == 0) return;
+    Group group = context.group({3, 1, 2});
+    group.allocate(context.rank() == 1 ? 512 : 256);
+  });
+  expect_part(failures[3],
+              "rank 1: allocate(512 bytes) in group {3, 1, 2}; ranks 2, 3: allocate(256 bytes) in group {3, 1, 2}");
+}
+
+TEST(GroupErrors, TellWhoFreedSomethingElse) {
+  const auto failures = failures_of(3, [](Context& context) {
+    if (context.rank() == 0) return;
+    Group group = context.group({2, 1});
+    void* first = group.allocate(1024);
+    void* second = group.allocate(256);
+    group.free(context.rank() == 1 ? second : first);
+    group.allocate(128);
+  });
+  expect_part(failures[1],
+              "ranks disagree before allocate(128 bytes) in group {2, 1}: every rank must have allocated and freed the "
+              "same; rank 1: holds 1 allocations of 1024 bytes together; rank 2: holds 1 allocations of 256");
+}
+
+/// Each waits for the next, in a group that the next one is going to call.
+TEST(GroupErrors, TellRanksThatWaitForOneAnother) {
+  const auto failures = failures_of(4, [](Context& context) {
+    const int rank = context.rank();
+    if (rank == 3) return;
+    std::vector<Group> groups;  // all make those that they are in, in one order
+    for (const auto& ranks : {std::vector{0, 1}, std::vector{1, 2}, std::vector{0, 2}}) {
+      if (std::ranges::find(ranks, rank) != ranks.end()) groups.push_back(context.group(ranks));
+    }
+    if (rank == 0) groups[0].barrier();     // {0, 1}
+    if (rank == 1) groups[1].barrier();     // {1, 2}
+    if (rank == 2) groups[1].allocate(64);  // {0, 2}
+  });
+  expect_part(failures[0],
+              "barrier() in group {0, 1} cannot be done: ranks wait for one another in calls of different "
+              "groups, which all must make in the same order; rank 0: barrier() in group {0, 1}; rank 1: "
+              "barrier() in group {1, 2}; rank 2: allocate(64 bytes) in group {0, 2}");
+  expect_part(failures[2], "allocate(64 bytes) in group {0, 2} cannot be done");
+  EXPECT_EQ(failures[3], "");
+}
+
+TEST(GroupErrors, TellMembersOfARankThatHasEndedAndNobodyElse) {
+  const auto failures = failures_of(4, [](Context& context) {
+    const int rank = context.rank();
+    std::optional<Group> with_it;
+    if (rank != 3) with_it = context.group({0, 1, 2});
+    std::optional<Group> without;
+    if (rank != 2) without = context.group({0, 1, 3});
+    if (rank == 2) return;
+    for (int round = 0; round < 20; ++round) without->barrier();
+    if (rank == 0) with_it->barrier();
+  });
+  EXPECT_EQ(failures[0], "barrier() in group {0, 1, 2} cannot be done: rank 2 has ended");
+  EXPECT_EQ(failures[1] + failures[3], "");
+}
+
+TEST(GroupErrors, SayWhatAGroupIsTooSmallFor) {
+  const auto failures = failures_of(3, [](Context& context) {
+    if (context.rank() == 2) return;
+    Group group = context.group({1, 0});
+    const Operation operation(group, host_operation("sum_of_three", 3), extents);
+  });
+  EXPECT_EQ(failures[0], "sum_of_three was made for a world of 3 ranks, group {1, 0} has 2");
+}
+
+TEST(GroupErrors, NameRanksOfTheWorldInFaults) {
+  const auto failures = failures_of(5, [](Context& context) {
+    if (context.rank() % 2 == 0 && context.rank() != 4) return;
+    Group group = context.group({4, 1, 3});
+    Operation operation(group, host_operation("raises_fault", 3), extents);
+    operation.launch({group.allocate(256), group.allocate(256)}, extents);
+    group.synchronize();
+  });
+  EXPECT_TRUE(failures[3].starts_with("raises_fault in group {4, 1, 3}: rank 3, block ")) << failures[3];
+  expect_part(failures[3], " waited 10 s for rank 4 to deliver its contribution");
+}
+
+TEST(GroupErrors, NameRanksOfTheWorldInReportsOfDeadlocks) {
+  const auto failures = failures_of(4, [](Context& context) {
+    if (context.rank() == 0) return;
+    Group group = context.group({3, 2, 1});
+    Operation operation(group, host_operation("missing_signal", 3), extents);
+    operation.launch({group.allocate(256), group.allocate(256)}, extents);
+    group.synchronize();
+  });
+  expect_part(failures[3],
+              "missing_signal in group {3, 2, 1}, rank 3, blocks 0-1: waits for rank 2 to deliver its contribution");
+  expect_part(failures[3], "rank 0 runs no kernel; it has ended");
+}
+
+TEST(GroupErrors, NameRanksOfTheWorldWhoseLaunchesDiffer) {
+  const auto failures = failures_of(4, [](Context& context) {
+    if (context.rank() == 0) return;
+    Group group = context.group({3, 2, 1});
+    Operation operation(group, host_operation("sum_of_three", 3), extents);
+    void* input = group.allocate(256);
+    void* output = group.allocate(256);
+    for (int turn = 3; turn >= 1; --turn) {  // one after another, so that it is certain which is told
+      if (turn == context.rank()) operation.launch({input, output}, {{"n", turn == 1 ? 32 : 64}});
+      group.barrier(group.device().create_stream());
+    }
+  });
+  expect_part(failures[1], "sum_of_three in group {3, 2, 1}: launch 1 on rank 1 (m = 1, n = 32");
+}
+
+/// What others have allocated may be something else on a member.
+TEST(GroupErrors, RefuseBuffersThatNotAllMembersHave) {
+  const auto failures = failures_of(3, [](Context& context) {
+    const int rank = context.rank();
+    void* of_all = context.allocate(256);
+    Group pair = context.group(rank < 2 ? std::vector{0, 1} : std::vector{2});
+    void* of_pair = pair.allocate(256);
+    if (rank == 0) return;
+    Group other = context.group({1, 2});
+    Operation sum(other, host_operation("sum_of_two", 2), extents);
+    EXPECT_EQ(error_of([&] { sum.launch({of_all, of_all}, extents); }), "");
+    other.barrier();
+    if (rank == 1) sum.launch({of_pair, of_all}, extents);
+  });
+  EXPECT_EQ(failures[1],
+            "sum_of_two in group {1, 2}: a buffer was allocated by a group that has not all ranks of group {1, 2}, for "
+            "which other things may lie there; allocate it with this group, or with one that has them all");
+}
+
+}  // namespace
+}  // namespace iris
