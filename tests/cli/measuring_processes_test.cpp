@@ -44,6 +44,7 @@ kernels:
                               const std::vector<std::vector<std::string>>& own = {{}, {}}) const {
     std::vector<Outcome> outcomes(2);
     std::vector<std::thread> ranks;
+    ranks.reserve(2);
     for (std::size_t rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
         std::vector<std::string> words = arguments;

@@ -122,8 +122,8 @@ TEST(MpiBootstrap, CarriesWhatIsLongAndWhatIsNotText) {
   }
 }
 
-/// What the program has under way on its communicator is done by its own calls, whatever stands between them.
-TEST(MpiBootstrap, MeetsNothingOfTheProgram) {
+/// What the program has under way there is done by its own calls, and its errors go where it has them go.
+TEST(MpiBootstrap, LeavesTheProgramsCommunicatorAlone) {
   const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
   const int mine = 100 + own_rank();
   int sum = 0;
@@ -135,6 +135,9 @@ TEST(MpiBootstrap, MeetsNothingOfTheProgram) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   EXPECT_EQ(sum, 303);
   EXPECT_EQ(said, (std::vector<std::string>{"0", "1", "2"}));
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  EXPECT_EQ(handler, MPI_ERRORS_ARE_FATAL);
 }
 
 TEST(MpiBootstrap, FreesItsCommunicators) {
