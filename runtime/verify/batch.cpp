@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 namespace {

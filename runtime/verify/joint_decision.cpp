@@ -1,6 +1,6 @@
 #include "runtime/verify/joint_decision.hpp"
 
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 #include "runtime/world/packing.hpp"
 
 namespace iris {

@@ -9,7 +9,7 @@
 
 #include "runtime/verify/batch.hpp"
 #include "runtime/verify/bench_buffers.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 
 namespace iris {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "iris/bench.hpp"
 #include "runtime/launch/launch_check.hpp"
-#include "runtime/world/context.hpp"
+#include "runtime/world/group.hpp"
 #include "runtime/world/heap.hpp"
 #include "runtime/world/packing.hpp"
 
@@ -53,9 +53,9 @@ WorldDevices devices_of(World& ranks) {
   WorldDevices devices;
   std::mutex mutex;  // of what every rank of this process writes alike
   ranks.run([&](Context& context) {
-    Context::State& rank = context.state();
+    const Context::State& rank = context.state().context;
     const std::vector<std::string> all =
-        rank.collectives->all_gather({.call = "the devices of ranks", .state = {}},
+        rank.collectives.all_gather({.call = "the devices of ranks", .state = {}},
                                      pack({rank.device.description(), std::to_string(rank.ranks_on_device)}));
     const std::lock_guard lock(mutex);
     devices.description = unpack(all.front(), 2)[0];

@@ -48,8 +48,8 @@ std::vector<std::string> hand_over(const std::function<void(const std::string& o
   std::vector<std::string> given;
   const Descriptor first = file_with("the first's");
   const Descriptor second = file_with("the second's");
-  DescriptorExchange rank_0(0, 2);
-  DescriptorExchange rank_1(1, 2);
+  DescriptorExchange rank_0(0, {0, 1});
+  DescriptorExchange rank_1(1, {0, 1});
   const std::vector<std::string> offers = {rank_0.offer(true), rank_1.offer(true)};
   meanwhile(offers[0]);
   std::vector<Descriptor> of_rank_1;
@@ -99,10 +99,10 @@ TEST(Descriptors, OfAMessageWithSeveralNoneIsKept) {
 }
 
 TEST(Descriptors, SayWhyTheyCannotBeHandedOver) {
-  DescriptorExchange rank_0(0, 2);
+  DescriptorExchange rank_0(0, {0, 1});
   std::string offer_of_one_gone;
   {
-    const DescriptorExchange rank_1(1, 2);
+    const DescriptorExchange rank_1(1, {0, 1});
     offer_of_one_gone = rank_1.offer(false);
   }
   try {
