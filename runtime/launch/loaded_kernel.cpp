@@ -46,7 +46,7 @@ LoadedKernel::LoadedKernel(Context::State& context, const Manifest& manifest, st
 }
 
 void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* fault) {
-  std::ranges::copy(context_.bases, device_context_.heap);
+  std::ranges::copy(context_.bases, device_context_.bases[0]);
   device_context_.rank = context_.rank;
   device_context_.world = manifest_.problem.world;
   device_context_.flags = reinterpret_cast<device::u64*>(base + layout.flags);
