@@ -57,8 +57,34 @@ bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
 }
 
 bool Context::State::is_allocated(const void* memory, std::size_t bytes) const {
+  if (!on_heap(memory, bytes)) return adopted.find(memory, bytes) != nullptr;
   const char* base = bases[static_cast<std::size_t>(rank)];
-  return on_heap(memory, bytes) && heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes);
+  return heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes);
+}
+
+void Context::State::adopt(void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const auto heap_begin = reinterpret_cast<std::uintptr_t>(bases[static_cast<std::size_t>(rank)]);
+  const bool apart = begin + bytes <= heap_begin || heap_begin + heap.size() <= begin;
+  adopted.adopt(*collectives, device, memory, bytes,
+                apart || memory == nullptr ? "" : "the memory lies on the symmetric heap, and so is symmetric already");
+}
+
+void Context::State::release_adopted(void* memory) {
+  finish();
+  adopted.release(*collectives, device, memory);
+}
+
+Context::State::Place Context::State::place_of(const void* memory) const {
+  const char* const place = static_cast<const char*>(memory);
+  const Adoption* const adoption = on_heap(memory, 0) ? nullptr : adopted.find(memory, 0);
+  const char* const base = adoption != nullptr ? adoption->begin : bases[static_cast<std::size_t>(rank)];
+  return {adoption, static_cast<std::uint64_t>(place - base)};
+}
+
+char* Context::State::on_rank(char* memory, int peer) const {
+  const auto [adoption, offset] = place_of(memory);
+  return (adoption != nullptr ? adoption->bases : bases)[static_cast<std::size_t>(peer)] + offset;
 }
 
 void Context::State::synchronize(Stream stream) {
@@ -113,7 +139,15 @@ void Context::free(void* memory) {
 }
 
 bool Context::is_symmetric(const void* memory, std::size_t bytes) const {
-  return state_.on_heap(memory, bytes);
+  return state_.on_heap(memory, bytes) || state_.adopted.find(memory, bytes) != nullptr;
+}
+
+void Context::as_symmetric(void* memory, std::size_t bytes) {
+  state_.adopt(memory, bytes);
+}
+
+void Context::release_symmetric(void* memory) {
+  state_.release_adopted(memory);
 }
 
 void* Context::on_rank(void* memory, int rank) const {
@@ -121,10 +155,10 @@ void* Context::on_rank(void* memory, int rank) const {
     throw std::runtime_error("there is no rank " + std::to_string(rank) + " in a world of " +
                              std::to_string(num_ranks()));
   }
-  if (!state_.on_heap(memory, 0)) {
+  if (!is_symmetric(memory, 0)) {
     throw std::runtime_error("rank " + std::to_string(state_.rank) +
                              " asks where memory lies on another rank that is not on the symmetric heap; take it from "
-                             "allocate()");
+                             "allocate(), or have as_symmetric() adopt it");
   }
   return state_.on_rank(static_cast<char*>(memory), rank);
 }

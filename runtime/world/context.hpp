@@ -9,6 +9,7 @@
 
 #include "iris/device/abi.hpp"
 #include "iris/world.hpp"
+#include "runtime/world/adopted_memory.hpp"
 #include "runtime/world/collectives.hpp"
 #include "runtime/world/heap.hpp"
 
@@ -39,6 +40,7 @@ struct Context::State {
   Device& device;
   const std::vector<char*>& bases;
   Heap heap;
+  AdoptedMemory adopted;
   std::unique_ptr<Collectives> collectives;
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
@@ -52,12 +54,19 @@ struct Context::State {
   void synchronize(Stream stream);
   void barrier(const std::string& call);
   bool on_heap(const void* memory, std::size_t bytes) const;
-  /// Whether it lies within one allocation of the user's.
+  /// Whether it lies within one allocation of the user's, or within one adoption.
   bool is_allocated(const void* memory, std::size_t bytes) const;
-  /// Of memory on this rank's heap.
-  char* on_rank(char* memory, int peer) const {
-    return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];
-  }
+  /// Collective, as Context's of these names.
+  void adopt(void* memory, std::size_t bytes);
+  void release_adopted(void* memory);
+
+  /// Where symmetric memory lies, in words that every rank understands.
+  struct Place {
+    const Adoption* adoption;  ///< null: on the heap
+    std::uint64_t offset;      ///< in one or the other
+  };
+  Place place_of(const void* memory) const;
+  char* on_rank(char* memory, int peer) const;
 
   /// Waits for all launches, on whichever streams.
   void finish();

@@ -25,8 +25,8 @@ class ProcessCollectives final : public Collectives {
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
 
-  /// Every rank's descriptor, open in this process; negative where a rank gives none. One's own is a copy.
-  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
+  bool share_addresses() const override { return false; }
+  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own) override;
 
   /// The body of a run begins. All that is done before the first one counts as a run, too.
   void begin();

@@ -30,6 +30,7 @@ int make_dirty(void** memory, std::size_t bytes) {
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xab, bytes);
   ++state().live_allocations;
+  state().allocated[static_cast<char*>(*memory)] = bytes;
   return ok;
 }
 
@@ -119,16 +120,28 @@ int hipIpcCloseMemHandle(void*) {
   return ok;
 }
 
+int hipMemGetAddressRange(void** begin, std::size_t* bytes, void* memory) {
+  for (const auto& [first, length] : state().allocated) {
+    if (static_cast<char*>(memory) < first || static_cast<char*>(memory) >= first + length) continue;
+    *begin = first;
+    *bytes = length;
+    return ok;
+  }
+  return not_found;
+}
+
 int hipExtMallocWithFlags(void** memory, std::size_t bytes, unsigned) {
   return make_dirty(memory, bytes);
 }
 int hipFree(void* memory) {
+  state().allocated.erase(static_cast<char*>(memory));
   return drop_handle(memory, state().live_allocations);
 }
 int hipHostMalloc(void** memory, std::size_t bytes, unsigned) {
   return make_dirty(memory, bytes);
 }
 int hipHostFree(void* memory) {
+  state().allocated.erase(static_cast<char*>(memory));
   return drop_handle(memory, state().live_allocations);
 }
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int, void*) {

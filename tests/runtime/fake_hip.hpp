@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +30,8 @@ struct FakeHip {
   int copies = 0;
   std::vector<void*> synchronized;  ///< streams, in the order of the calls
   int live_allocations = 0;
-  int open_handles = 0;  ///< of other processes' memory
+  std::map<char*, std::size_t> allocated;  ///< the same, by begin
+  int open_handles = 0;                    ///< of other processes' memory
   int live_streams = 0;
   int live_modules = 0;
   int live_events = 0;

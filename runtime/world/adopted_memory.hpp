@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "iris/device.hpp"
+#include "runtime/world/collectives.hpp"
+
+namespace iris {
+
+/// A range of memory that ranks have adopted, each its own.
+struct Adoption {
+  std::uint64_t number;      ///< counted from 1; the same on every rank
+  char* begin;               ///< of this rank's
+  std::size_t bytes;         ///< of each rank's
+  std::vector<char*> bases;  ///< where each rank's begins, as addressable from this one, in the order of ranks
+};
+
+/// What one rank has adopted together with others: its book of ranges that lie wherever somebody else has put them,
+/// with a table of the peers' addresses for each.
+class AdoptedMemory {
+ public:
+  /// Collective over `ranks`. `refusal` says why this rank's own memory cannot be adopted; empty if nothing but what is
+  /// found out here is against it. Throws on every rank alike, and leaves all as it was.
+  void adopt(Collectives& ranks, Device& device, void* memory, std::size_t bytes, std::string refusal);
+
+  /// Collective over the ranks that adopted it: when it returns, no rank addresses it any more. Throws if `memory` is
+  /// not where something adopted begins.
+  void release(Collectives& ranks, Device& device, void* memory);
+
+  /// The one that [memory, memory + bytes) lies in, until the next change; null if there is none. An empty range lies
+  /// where its begin does.
+  const Adoption* find(const void* memory, std::size_t bytes) const;
+  bool empty() const { return adoptions_.empty(); }
+
+ private:
+  std::string describe_refusal(const void* memory, std::size_t bytes) const;
+
+  std::vector<Adoption> adoptions_;  ///< by begin
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace iris
