@@ -138,8 +138,8 @@ TEST(AdoptedMemory, LaunchesInARowKeepTheirOwnWindows) {
   });
 }
 
-/// An operation with so many arguments, each in adopted memory of its own; a kernel of two takes the first and the
-/// last.
+/// An operation with so many arguments, each in adopted memory of its own; a kernel of two takes the last of them, and
+/// reads the one before from all ranks.
 std::string launch_with(std::size_t windows) {
   World world({.size = 3, .heap_bytes = 1 << 20});
   BuiltOperation built = host_operation("sum_of_three", 3);
@@ -148,6 +148,8 @@ std::string launch_with(std::size_t windows) {
     manifest.arguments.insert(manifest.arguments.begin() + 1, manifest.arguments.front());
     manifest.arguments[1].name = "more_" + std::to_string(manifest.arguments.size());
   }
+  const std::string& input = manifest.arguments[windows - 2].name;
+  manifest.schedules[0].steps = {{0, LaunchStep{0, {input, "output"}, {{"n"}}}}};
   return sayings(world, [&](Context& context) {
     std::vector<Own> owns;
     std::vector<void*> buffers;
@@ -157,7 +159,7 @@ std::string launch_with(std::size_t windows) {
       context.as_symmetric(own.memory.data(), 512);
     }
     Operation sum(context, built, of_n(n));
-    fill(context, static_cast<int*>(buffers.front()));
+    fill(context, static_cast<int*>(buffers[windows - 2]));
     context.barrier();
     const std::string refused = error_of([&] { sum.launch(buffers, of_n(n)); });
     context.barrier();

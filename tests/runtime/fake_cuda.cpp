@@ -168,9 +168,9 @@ int cuMemMap(Address memory, std::size_t bytes, std::size_t offset, unsigned lon
   return mapped == pointer(memory) ? with_context() : invalid_value;
 }
 int cuMemUnmap(Address memory, std::size_t bytes) {
-  --state().live_mappings;
   const auto mapping = state().mapped.find(static_cast<char*>(pointer(memory)));
   if (mapping == state().mapped.end() || mapping->second.bytes != bytes) return invalid_value;
+  --state().live_mappings;
   ::close(mapping->second.file);
   state().mapped.erase(mapping);
   ::mmap(pointer(memory), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
