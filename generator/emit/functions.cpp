@@ -86,21 +86,16 @@ constexpr std::string_view in_float64 = " using f32 = f64;\n#define float double
 std::string loop_over(const FunctionPlan& function, const Dtype accumulate) {
   const bool wraps = accumulate == Dtype::i32;
   const auto value = [&](const std::string& name) {
-    return wraps ? "static_cast<i32>(" + name + "[i])" : name + "[i]";
+    return wraps ? "static_cast<i32>(" + name + "[index])" : name + "[index]";
   };
   std::string values = value("a");
   if (function.role == FunctionRole::operation) values += ", " + value("b");
   for (std::size_t i = 0; i < function.arguments.size(); ++i) {
-    const std::string element = "buffers[" + std::to_string(i) + "][" +
-                                std::string(function.per[i] == Per::column    ? "i % columns"
-                                            : function.per[i] == Per::row     ? "i / columns"
-                                            : function.per[i] == Per::element ? "i"
-                                                                              : "0") +
-                                "]";
+    const std::string element = "buffers[" + std::to_string(i) + "][" + std::string(index_of(function.per[i])) + "]";
     values += ", " + (wraps ? "static_cast<i32>(" + element + ")" : element);
   }
   return "    if (role == " + std::to_string(static_cast<int>(function.role)) +
-         ") results[i] = " + callee(function, wraps ? "i32" : "f64") + "(" + values + ");\n";
+         ") results[index] = " + callee(function, wraps ? "i32" : "f64") + "(" + values + ");\n";
 }
 
 }  // namespace
@@ -171,7 +166,9 @@ ReferenceSource emit_functions(const Plan& plan) {
   }
   text += "\nextern \"C\" void " + name + "(i64 role, i64 count, [[maybe_unused]] i64 columns, const f64* a, " +
           "[[maybe_unused]] const f64* b,\n    [[maybe_unused]] const f64* const* buffers, f64* results) {\n" +
-          "  for (i64 i = 0; i < count; ++i) {\n" + loops + "  }\n}\n\n}  // namespace irisgen_reference\n";
+          "  for (i64 index = 0; index < count; ++index) {\n" +
+          "    [[maybe_unused]] const struct { i64 row, column; } at{index / columns, index % columns};\n" + loops +
+          "  }\n}\n\n}  // namespace irisgen_reference\n";
   return {.name = name + ".cpp", .text = std::move(text), .symbol = name};
 }
 

@@ -105,7 +105,7 @@ class FunctionReader {
                               .dtype = dtype,
                               .shape = shape_of(per),
                               .alignment = static_cast<int>(iris::bytes_of(dtype)),
-                              .replicated = results_are_replicated()});
+                              .replicated = pattern_of(problem_).replicates});
     plan.per.push_back(per);
   }
 
@@ -118,12 +118,6 @@ class FunctionReader {
     const bool is_type = iris::dtype_from(name) || name == "i64" || name == "u32" || name == "u64";
     return taken.contains(name) || is_type || problem_.has_extent(name) ||
            std::ranges::find(arguments, name, &Argument::name) != arguments.end();
-  }
-
-  /// Whether all ranks get the same results, each of which is made on whichever rank.
-  bool results_are_replicated() const {
-    static const std::set<std::string_view> patterns = {"all_reduce", "matmul_all_reduce", "matmul_all_gather"};
-    return patterns.contains(problem_.pattern);
   }
 
   /// Of the rank's own output.
@@ -183,8 +177,8 @@ void refuse_name_of_intermediate(const Request& request, const FunctionPlan& fun
     if (std::ranges::find(draft.intermediates, argument.name, &iris::Intermediate::name) == draft.intermediates.end())
       continue;
     refuse(request, "",
-           std::string(request.variant) + " has a buffer '" + argument.name + "' of its own; rename the " +
-               "parameter of " + function.source.entry);
+           std::string(request.variant) + " has a buffer '" + argument.name + "' of its own; rename the parameter of " +
+               function.source.entry);
   }
 }
 
@@ -227,15 +221,15 @@ std::vector<FunctionPlan> read_functions(const KernelSpec& spec, const Problem& 
 }
 
 void attach_functions(const Request& request, std::span<const FunctionPlan> functions, Draft& draft) {
+  if (functions.empty()) return;
+  const std::size_t kernel = finishing_kernel(draft);
+  const std::string words = std::string(request.variant) + " cannot call a function of your own";
+  if (kernel == draft.kernels.size()) refuse(request, "", words + ": it adds in the output; take spinlock");
+  const bool in_parts = !writes_output(draft, kernel);
   for (const FunctionPlan& function : functions) {
-    const std::size_t kernel = finishing_kernel(draft);
-    const std::string words = std::string(request.variant) + " cannot call a function of your own";
-    if (kernel == draft.kernels.size()) refuse(request, "", words + ": it adds in the output; take spinlock");
-    if (!writes_output(draft, kernel) && !function.arguments.empty()) {
+    if (in_parts && !function.arguments.empty()) {
       refuse(request, "",
-             words +
-                 " that has buffers: it makes the results in parts, and moves them then; take another "
-                 "variant");
+             words + " that has buffers: it makes the results in parts, and moves them then; take another variant");
     }
     refuse_name_of_intermediate(request, function, draft);
     attach(draft.kernels[kernel], function);

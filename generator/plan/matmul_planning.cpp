@@ -135,7 +135,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   const std::string obstacle = present ? present->obstacle(request, products) : "";
   const MatrixUnits* units = obstacle.empty() ? present : nullptr;
   const UnitsChoice choice =
-      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, unknown_turns};
+      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, unknown_turns, 0};
   const Tiles& fallback = choice.tiles;
   const std::string reason = units               ? turns_text(choice.turns)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
@@ -203,6 +203,52 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
   bound_grid(request, kernel);
 }
 
+namespace {
+
+/// So many parts that the tiles of the fused multiply-adds occupy all blocks.
+std::int64_t parts_for_blocks(const Request& request, const Products& products, std::int64_t most) {
+  constexpr std::int64_t of_any_size = 4;
+  const Tiles tiles = default_tiles(request);
+  const auto count = tiles_of(request.problem, products, tiles.m, tiles.n);
+  if (!count) return std::min(of_any_size, most);
+  const std::int64_t blocks = request.target.compute_units * blocks_of_unit(request.target, request.problem.accumulate);
+  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, *count), 1, most);
+}
+
+}  // namespace
+
+std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products) {
+  constexpr std::int64_t most_parts = 16;
+  const MatrixUnits* units = matrix_units_of(request.target);
+  if (units && !units->obstacle(request, products).empty()) units = nullptr;
+  const std::int64_t usual_depth = units ? choose_for(*units, request, products).tiles.k : default_tiles(request).k;
+  const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
+  const auto k = static_length(request.problem, {"k"});
+  const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
+  const std::int64_t most = std::min(slices, most_parts);
+  std::int64_t parts = std::min<std::int64_t>(2, most);
+  if (units && k) {
+    const auto us_of = [&](std::int64_t count) {
+      Products in_parts = products;
+      in_parts.depth_parts = count;
+      return choose_for(*units, request, in_parts).us;
+    };
+    for (std::int64_t more = parts + 1; more <= most; ++more) {
+      if (us_of(more) < us_of(parts)) parts = more;
+    }
+  } else if (!request.on_host()) {
+    parts = parts_for_blocks(request, products, most);
+  }
+  parts = decide(request, kernel, "parts", parts, "of each tile, along k",
+                 request.on_host() ? "enough to interleave" : "occupy the compute units");
+  if (units && units->loop == MainLoop::wgmma && parts > slices) {
+    refuse(request, "parts",
+           std::to_string(parts) + " parts, and k has " + std::to_string(slices) + " slices of " +
+               std::to_string(tile_k) + "; write " + std::to_string(slices) + " or less");
+  }
+  return parts;
+}
+
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
   const MatrixUnits* units = fills_compute_unit(kernel) ? matrix_units_of(request.target) : nullptr;
@@ -247,7 +293,7 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const std::int64_t blocks = std::max<std::int64_t>(1, std::min(all_blocks, side_by_side) - comm_blocks);
   const std::int64_t tiles = tiles_of(problem, products, tile_m, tile_n).value();
   const std::int64_t turns = divide_up(tiles, blocks);
-  const double k = length(problem, "k");
+  const double k = length(problem, "k") / static_cast<double>(products.depth_parts);
   const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
   const double before_us = sends_first ? products.sent_bytes / target.rates.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
@@ -257,8 +303,8 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
-  return before_us +
-         static_cast<double>(turns) * tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
+  const double tile_us = tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
+  return before_us + static_cast<double>(turns) * (tile_us + adding_us(problem, products, {tile_m, tile_n, 0, 0, 0}));
 }
 
 namespace {
@@ -276,9 +322,10 @@ struct Cut {
   bool is_dynamic(const Problem& problem) const { return !static_length(problem, {extent}); }
 };
 
-/// A slot for each rank in both buffers, with `bytes` for each piece of both cuts.
-iris::ByteSize slots_of(const Problem& problem, const Cut& down, const Cut& across, std::int64_t bytes) {
-  bytes *= 2 * std::int64_t{problem.world};
+/// So many slots in both buffers, with `bytes` for each piece of both cuts.
+iris::ByteSize slots_of(const Problem& problem, std::int64_t slots, const Cut& down, const Cut& across,
+                        std::int64_t bytes) {
+  bytes *= 2 * slots;
   const bool more_down = down.is_dynamic(problem);
   const bool more_across = across.is_dynamic(problem);
   iris::ByteSize size = {.terms = {{bytes * down.fixed(problem) * across.fixed(problem), {}}}};
@@ -302,7 +349,8 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) 
   // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
   const std::int64_t row_bytes =
       kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) : tile_n * iris::bytes_of(problem.result);
-  return slots_of(problem, rows_of_ranks(problem, kernel), {"n", tile_n}, kernel.number("tile_m") * row_bytes);
+  return slots_of(problem, problem.world, rows_of_ranks(problem, kernel), {"n", tile_n},
+                  kernel.number("tile_m") * row_bytes);
 }
 
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
@@ -312,8 +360,18 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                         static_cast<int>(kernel.number("vector")));
   }
   const std::int64_t tile_k = kernel.number("tile_k");
-  return slots_of(problem, rows_of_ranks(problem, kernel), {"k", tile_k},
+  return slots_of(problem, problem.world, rows_of_ranks(problem, kernel), {"k", tile_k},
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
+}
+
+iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel) {
+  const std::int64_t tile_m = kernel.number("tile_m");
+  const std::int64_t tile_n = kernel.number("tile_n");
+  // As image_stride of the main loops in device/main_loop/.
+  const std::int64_t stride =
+      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) / iris::bytes_of(problem.result) : tile_n;
+  return slots_of(problem, kernel.number("parts"), {"m", tile_m}, {"n", tile_n},
+                  tile_m * stride * iris::bytes_of(problem.accumulate));
 }
 
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
@@ -335,9 +393,9 @@ Problem whole_product(const Problem& problem) {
   return product_of(problem, {"m"}, {"n"});
 }
 
-void choose_summing(const Request& request, KernelPlan& kernel) {
+void choose_summing(const Request& request, KernelPlan& kernel, int sources) {
   if (kernel.main_loop() == MainLoop::wgmma) {
-    choose_unroll(request, kernel, request.problem.world);
+    choose_unroll(request, kernel, sources);
   } else {
     add_number(kernel, "unroll", 1, "accesses in flight", "more would not stay in registers");
   }

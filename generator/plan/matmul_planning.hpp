@@ -41,6 +41,7 @@ struct Products {
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
   bool completes_tiles = false;  ///< blocks go through their finished tiles once more
   int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
+  std::int64_t depth_parts = 1;  ///< along k, in which blocks make each tile
 };
 
 /// Decides the main loop, `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and
@@ -50,19 +51,25 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
 /// Decides `blocks` for a kernel that only multiplies.
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products);
 
+/// Decides `parts`: in how many, along k, blocks make each tile.
+std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products);
+
 /// Decides `comm_blocks` and `blocks`. `role` completes "blocks that …".
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role);
 
 /// Whether choose_roles() has done that.
 bool has_roles(const KernelPlan& kernel);
 
-/// Decides `unroll` of the sums over ranks that a kernel takes beside its products.
-void choose_summing(const Request& request, KernelPlan& kernel);
+/// Decides `unroll` of the sums over `sources`, ranks or parts, that a kernel takes beside its products.
+void choose_summing(const Request& request, KernelPlan& kernel, int sources);
 
 /// A workspace with a slot for each rank: for the images of all tiles of this rank's shard of m rows × n columns,
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered.
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
+
+/// A workspace for the images of all parts of the tiles of m rows × n columns, in the accumulator's type.
+iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel);
 
 /// Pattern::product: so many rows and columns of a rank's product, over a depth of k.
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns);

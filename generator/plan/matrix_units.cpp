@@ -19,7 +19,7 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
   const auto rows = static_length(problem, products.rows);
   const auto columns = static_length(problem, products.columns);
   if (!rows || !columns || !problem.is_static()) return std::nullopt;
-  return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n);
+  return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
 }
 
 namespace {
@@ -211,13 +211,24 @@ const MatrixUnits* matrix_units_of(const Target& target) {
   return found == matrix_units.end() ? nullptr : found;
 }
 
+double adding_us(const Problem& problem, const Products& products, const Tiles& tiles) {
+  if (products.depth_parts == 1) return 0;
+  constexpr double block_gbs = 26;  // measured on an H200, with this
+  constexpr double waiting_us = 1;
+  const double rows = std::min(static_cast<double>(tiles.m), length(problem, products.rows.extent));
+  const double bytes = rows * static_cast<double>(tiles.n * iris::bytes_of(problem.accumulate));
+  return waiting_us + 2 * bytes / block_gbs / 1e3;
+}
+
 double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
                 const Tiles& tiles) {
   const double k = length(problem, "k") / times_of(problem);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
   const double sustained_us = flops / target.matrix_tflops / 1e6;
-  return std::max(sustained_us, static_cast<double>(turns) * matrix_units_of(target)->tile_us(target, tiles, k));
+  const double depth = k / static_cast<double>(products.depth_parts);
+  const double tile_us = matrix_units_of(target)->tile_us(target, tiles, depth) + adding_us(problem, products, tiles);
+  return std::max(sustained_us, static_cast<double>(turns) * tile_us);
 }
 
 double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
@@ -308,7 +319,23 @@ std::string units_reason(const MatrixUnits& units, const Request& request, const
          (slowly.empty() ? "" : "; " + slowly + "; such rows are read one element at a time");
 }
 
+namespace {
+
+/// The problem that tiles are chosen for: of unknown rows it has few, where blocks share tiles.
+Problem to_choose_for(const Problem& problem, const Products& products) {
+  constexpr std::int64_t few_rows = 64;
+  Problem known = problem;
+  for (iris::NamedExtent& extent : known.extents) {
+    if (products.depth_parts > 1 && extent.name == products.rows.extent && extent.extent.dynamic)
+      extent.extent = {.value = few_rows};
+  }
+  return known;
+}
+
+}  // namespace
+
 UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products) {
+  const Problem problem = to_choose_for(request.problem, products);
   const std::int64_t compute_units = request.target.compute_units - compute_units_of_copies(request.target, products);
   const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
   const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
@@ -320,24 +347,23 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   }
   const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
-                   request.wanted("comm_blocks").value_or(usual), unknown_turns};
-  if (!request.problem.is_static()) return best;
+                   request.wanted("comm_blocks").value_or(usual), unknown_turns, 0};
+  if (!problem.is_static()) return best;
   // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
   constexpr double share_of_product = 0.05;
   constexpr double never = std::numeric_limits<double>::infinity();
   std::tuple<double, double, std::int64_t> best_time = {never, never, 0};
   for (const Tiles& tiles : all_tiles) {
-    const std::int64_t count = tiles_of(request.problem, products, tiles.m, tiles.n).value();
+    const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
     for (const std::int64_t comm_blocks : all_comm_blocks) {
       const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
       const std::int64_t turns = divide_up(count, multiplying);
-      const double multiply_us = turns_us(request.problem, request.target, products, turns, tiles);
-      const double us =
-          with_links(request.problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
+      const double multiply_us = turns_us(problem, request.target, products, turns, tiles);
+      const double us = with_links(problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
       if (time >= best_time) continue;
       best_time = time;
-      best = {tiles, comm_blocks, turns};
+      best = {tiles, comm_blocks, turns, us};
     }
   }
   return best;

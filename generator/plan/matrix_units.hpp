@@ -47,6 +47,7 @@ struct UnitsChoice {
   Tiles tiles;
   std::int64_t comm_blocks;
   std::int64_t turns;  ///< of the compute units
+  double us;           ///< that all of them take
 };
 /// An extent is dynamic.
 inline constexpr std::int64_t unknown_turns = -1;
@@ -58,6 +59,10 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
 /// Why they are taken, and what makes them slow, for `explain`.
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
 std::string turns_text(std::int64_t turns);
+
+/// Of a turn in which blocks make parts of tiles: the time to leave their sums, to wait for the others', and to read
+/// and add a share of them.
+double adding_us(const Problem& problem, const Products& products, const Tiles& tiles);
 
 /// The time of so many turns of the compute units: that of their tiles, or that of all products at the rate that the
 /// chip's power sustains.

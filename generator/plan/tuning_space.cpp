@@ -85,7 +85,8 @@ std::vector<Settings> near(const Plan& own, std::span<const std::string_view> ke
                                                         {{"tile_m", 1}, {"tile_n", 1}},
                                                         {{"chunk", 2}},
                                                         {{"comm_blocks", 2}},
-                                                        {{"portions", 1}}};
+                                                        {{"portions", 1}},
+                                                        {{"parts", 1}}};
   std::vector<Settings> all;
   for (const std::vector<Knob>& group : groups) {
     Choices choices;

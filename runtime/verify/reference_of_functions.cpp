@@ -9,10 +9,9 @@
 #include <utility>
 
 #include "generator/plan/reference.hpp"
-#include "iris/compiler.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/source.hpp"
-#include "runtime/system/memory_library.hpp"
+#include "runtime/verify/compiled_reference.hpp"
 
 namespace iris {
 namespace {
@@ -39,13 +38,11 @@ struct Errors {
 
 class ReferenceOfFunctions final : public Reference {
  public:
-  ReferenceOfFunctions(const Plan& plan, const irisgen::ReferenceSource& source, const CodeObject& code)
+  explicit ReferenceOfFunctions(const Plan& plan)
       : name_(plan.name),
         functions_(plan.functions),
         accumulate_(plan.problem.accumulate),
-        library_(code.bytes, "the functions"),
-        function_(reinterpret_cast<Function*>(library_.find(source.symbol))) {
-    if (function_ == nullptr) throw std::logic_error("the functions do not export " + source.symbol);
+        compiled_(irisgen::emit_functions(plan)) {
     for (const irisgen::FunctionPlan& function : plan.function_plans) buffers_ += function.arguments.size();
   }
 
@@ -81,17 +78,16 @@ class ReferenceOfFunctions final : public Reference {
     pointers.reserve(buffers.size());
     for (const Values& buffer : buffers) pointers.push_back(buffer.data());
     Values results(a.size());
-    function_(static_cast<long long>(role), std::ssize(a), std::max<std::int64_t>(columns, 1), a.data(), b.data(),
-              pointers.data(), results.data());
+    compiled_.function<Function>()(static_cast<long long>(role), std::ssize(a), std::max<std::int64_t>(columns, 1),
+                                   a.data(), b.data(), pointers.data(), results.data());
     return results;
   }
 
   /// What the pattern makes, before an epilogue.
   std::vector<Expectation> of_pattern(Problem problem, const std::vector<RankValues>& inputs) const {
-    // Partial sums of products over ranks are rounded to the result's type, whatever follows.
-    const bool sums_products = problem.pattern == "matmul_reduce_scatter" || problem.pattern == "matmul_all_reduce";
-    if (functions_.epilogue && !sums_products) problem.result = problem.accumulate;
-    std::vector<Expectation> values = irisgen::pattern_of(problem).reference(problem, inputs);
+    const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
+    if (functions_.epilogue && !pattern.rounds_partials) problem.result = problem.accumulate;
+    std::vector<Expectation> values = pattern.reference(problem, inputs);
     if (!functions_.prologue) return values;
     double most = 0;  // that a prologue's results may be off by, over all ranks
     const Errors errors(functions_.prologue, accumulate_);
@@ -134,7 +130,7 @@ class ReferenceOfFunctions final : public Reference {
       total = sum;
     }
     check_identity(total, inputs.size());
-    const bool is_whole = problem.pattern == "all_reduce";
+    const bool is_whole = irisgen::pattern_of(problem).replicates;
     const std::size_t count = is_whole ? total.size() : total.size() / inputs.size();
     std::vector<Expectation> values;
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -196,20 +192,14 @@ class ReferenceOfFunctions final : public Reference {
   std::string name_;
   irisgen::UserFunctions functions_;
   Dtype accumulate_;
-  MemoryLibrary library_;
-  Function* function_;
+  CompiledReference compiled_;
   std::size_t buffers_ = 0;
 };
 
 }  // namespace
 
 std::shared_ptr<const Reference> reference_of_functions(const Plan& plan) {
-  const irisgen::ReferenceSource source = irisgen::emit_functions(plan);
-  const irisgen::Target* host = irisgen::find_target("host");
-  const CodeObject code =
-      find_compiler(*host, "clang")
-          .compile({.name = source.name, .source = source.text, .symbol = source.symbol, .target = host});
-  return std::make_shared<const ReferenceOfFunctions>(plan, source, code);
+  return std::make_shared<const ReferenceOfFunctions>(plan);
 }
 
 }  // namespace iris

@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "generator/plan/reference.hpp"
-#include "iris/compiler.hpp"
 #include "iris/npy.hpp"
 #include "iris/reference.hpp"
 #include "iris/values.hpp"
 #include "irisgen/source.hpp"
 #include "irisgen/source_reader.hpp"
 #include "runtime/launch/launch_check.hpp"
-#include "runtime/system/memory_library.hpp"
+#include "runtime/verify/compiled_reference.hpp"
 #include "runtime/verify/reference_of_functions.hpp"
 
 namespace iris {
@@ -47,11 +46,8 @@ Expectation with_tolerance(const Values& values, Dtype dtype, const UserReferenc
 /// A function that Clang has compiled for the CPU.
 class FunctionReference final : public Reference {
  public:
-  FunctionReference(const CodeObject& code, const std::string& symbol, UserReference said)
-      : library_(code.bytes, "the reference"), said_(std::move(said)) {
-    function_ = reinterpret_cast<Function*>(library_.find(symbol));
-    if (function_ == nullptr) throw std::logic_error("the reference does not export " + symbol);
-  }
+  FunctionReference(const irisgen::ReferenceSource& source, UserReference said)
+      : compiled_(source), said_(std::move(said)) {}
 
   ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
                          const std::vector<std::vector<Values>>& inputs) const override {
@@ -113,12 +109,11 @@ class FunctionReference final : public Reference {
     std::vector<double* const*> buffers;
     buffers.reserve(of_ranks.size());
     for (const std::vector<double*>& argument : of_ranks) buffers.push_back(argument.data());
-    function_(lengths.data(), buffers.data());
+    compiled_.function<Function>()(lengths.data(), buffers.data());
   }
 
-  MemoryLibrary library_;
+  CompiledReference compiled_;
   UserReference said_;
-  Function* function_ = nullptr;
 };
 
 /// Expected values in files, one for each rank.
@@ -171,13 +166,7 @@ irisgen::KernelSource read(const Plan& plan) {
 }
 
 std::shared_ptr<const Reference> compile(const Plan& plan, const UserReference& said) {
-  const irisgen::KernelSource read_source = read(plan);
-  const irisgen::ReferenceSource source = irisgen::emit_reference(plan, read_source);
-  const irisgen::Target* host = irisgen::find_target("host");
-  const CodeObject code =
-      find_compiler(*host, "clang")
-          .compile({.name = source.name, .source = source.text, .symbol = source.symbol, .target = host});
-  return std::make_shared<const FunctionReference>(code, source.symbol, said);
+  return std::make_shared<const FunctionReference>(irisgen::emit_reference(plan, read(plan)), said);
 }
 
 }  // namespace

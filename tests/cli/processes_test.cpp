@@ -28,12 +28,7 @@ namespace fs = std::filesystem;
 class Processes : public testing::Test {
  protected:
   void SetUp() override {
-    const Json machine = Json::parse(irisgen({"list", "--json"}).out);
-    for (const Json& target : machine["targets"]) {
-      if (target["name"] == "host" && (target["compilers"].empty() || target["devices"] == 0)) {
-        GTEST_SKIP() << "kernels do not run on the CPU here: see irisgen doctor";
-      }
-    }
+    if (!runs_on_cpu()) GTEST_SKIP() << "kernels do not run on the CPU here: see irisgen doctor";
     write_file(folder_.file("spec.yaml"), small_spec("3"));
   }
 

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -54,6 +55,14 @@ Outcome irisgen(const std::vector<std::string>& arguments, const Surroundings& s
   Surroundings completed = surroundings;
   completed.environment.emplace("XDG_CACHE_HOME", IRISGEN_TEST_CACHE);
   return run_program(IRISGEN_PROGRAM, arguments, completed);
+}
+
+bool runs_on_cpu() {
+  const auto machine = nlohmann::json::parse(irisgen({"list", "--json"}).out);
+  for (const auto& target : machine["targets"]) {
+    if (target["name"] == "host") return !target["compilers"].empty() && target["devices"] != 0;
+  }
+  return false;
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -28,6 +28,9 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
 /// Runs the built irisgen. Its cache is one of the build's own, shared by the tests.
 Outcome irisgen(const std::vector<std::string>& arguments, const Surroundings& surroundings = {});
 
+/// Whether it can compile kernels for the CPU and run them there.
+bool runs_on_cpu();
+
 /// A new empty folder, removed at the end of the scope.
 class TemporaryFolder {
  public:

@@ -56,6 +56,7 @@ constexpr Golden goldens[] = {
     {"partial_rows", "sm_90a"},
     {"linear", "sm_90a"},
     {"quantized", "sm_90a"},
+    {"decoded", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"classifier", "sm_90a"},
     {"classifier_in_turn", "gfx942"},

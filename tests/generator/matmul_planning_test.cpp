@@ -154,7 +154,8 @@ TEST(MainLoop, IsOfMatrixUnitsOnAmdForRowsOfAnyLength) {
 /// Of the tiles for AMD's matrix units the one that keeps most of 304 compute units at work, a smaller one the slower.
 TEST(MainLoop, TakesSmallerTilesWhereLargeOnesAreFewOnAmd) {
   const auto tile = [](const std::string& shape) {
-    const KernelPlan kernel = plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "gfx942").kernels[0];
+    const KernelPlan kernel =
+        plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {" + shape + "}", "gfx942").kernels[0];
     return std::to_string(kernel.number("tile_m")) + " x " + std::to_string(kernel.number("tile_n"));
   };
   EXPECT_EQ(tile("m: 8192, n: 8192, k: 8192"), "256 x 128");
@@ -166,7 +167,9 @@ TEST(MainLoop, TakesSmallerTilesWhereLargeOnesAreFewOnAmd) {
 /// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.
 TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
   const auto tile_n = [](const std::string& shape) {
-    return plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a")
+        .kernels[0]
+        .number("tile_n");
   };
   EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 8192"), 256);
   EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
@@ -231,7 +234,9 @@ TEST(MainLoop, TakesElementsOf8Bits) {
 /// As they were fastest, of 256, 192, 128 and 64 columns, on one H200.
 TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
   const auto tile_n = [](const std::string& shape) {
-    return plan("matmul", "world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a").kernels[0].number("tile_n");
+    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a")
+        .kernels[0]
+        .number("tile_n");
   };
   EXPECT_EQ(tile_n("m: 512, n: 1280, k: 8192"), 64);
   EXPECT_EQ(tile_n("m: 1024, n: 1280, k: 8192"), 128);
@@ -241,6 +246,61 @@ TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
   EXPECT_EQ(tile_n("m: 1024, n: 7168, k: 8192"), 256);
   EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 1024"), 256);
   EXPECT_EQ(tile_n("m: 4096, n: 4096, k: 4096"), 256);
+}
+
+/// As they were fastest on one H200.
+TEST(SplitK, IsTakenWhereTilesAreFew) {
+  const auto chosen = [](const std::string& shape) {
+    return plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {" + shape + "}", "sm_90a").variant;
+  };
+  EXPECT_EQ(chosen("m: 1, n: 4096, k: 4096"), "split_k");
+  EXPECT_EQ(chosen("m: 16, n: 1280, k: 8192"), "split_k");
+  EXPECT_EQ(chosen("m: 64, n: 4096, k: 4096"), "split_k");
+  EXPECT_EQ(chosen("m: 256, n: 4096, k: 4096"), "split_k");
+  EXPECT_EQ(chosen("m: 512, n: 2048, k: 8192"), "split_k");
+  EXPECT_EQ(chosen("m: 1024, n: 1280, k: 8192"), "split_k");
+  EXPECT_EQ(chosen("m: 16, n: 8192, k: 3584"), "tiled");
+  EXPECT_EQ(chosen("m: 16, n: 28672, k: 8192"), "tiled");
+  EXPECT_EQ(chosen("m: 1024, n: 2048, k: 4096"), "tiled");
+  EXPECT_EQ(chosen("m: 2048, n: 1280, k: 8192"), "tiled");
+  EXPECT_EQ(chosen("m: 4096, n: 4096, k: 4096"), "tiled");
+}
+
+TEST(SplitK, OccupiesTheComputeUnits) {
+  const auto kernel = [](const std::string& rest, const char* target = "sm_90a") {
+    return plan("matmul", "variant: split_k, world: 1, " + rest, target).kernels[0];
+  };
+  const KernelPlan few = kernel("dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 2048, k: 8192}");
+  EXPECT_EQ(few.number("parts"), 2);
+  EXPECT_EQ(few.number("tile_n"), 128);
+  EXPECT_EQ(few.number("blocks"), 128);
+  EXPECT_EQ(kernel("dtype: bf16, shape: {m: dynamic, n: 1280, k: 8192}").number("blocks"), 132);
+  EXPECT_EQ(kernel("dtype: bf16, shape: {m: 3, n: 8, k: 64}").number("parts"), 1);
+  const KernelPlan fma = kernel("dtype: f32, shape: {m: 64, n: 640, k: 4096}", "gfx942");
+  EXPECT_EQ(fma.number("parts"), 16);  // of 10 tiles for 608 blocks
+  EXPECT_EQ(fma.number("blocks"), 160);
+  EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: 640, k: dynamic}", "gfx942").number("parts"), 4);
+}
+
+/// An image is 128 rows of 128 + 8 sums in f32; there are two buffers for 4 tiles in 3 parts each.
+TEST(SplitK, HasRoomForTheImagesOfAllParts) {
+  const std::string shape = "dtype: bf16, config: {tile_n: 128, parts: 3}, shape: {n: 256, k: 8192, m: ";
+  const auto terms = [&](const std::string& m) {
+    return plan("matmul", "variant: split_k, world: 1, " + shape + m + "}", "sm_90a").kernels[0].workspace.terms;
+  };
+  using Terms = std::vector<iris::ByteSize::Term>;
+  constexpr std::int64_t image = 128 * 136 * 4;
+  EXPECT_EQ(terms("256"), Terms({{2 * 4 * 3 * image, {}}}));
+  EXPECT_EQ(terms("dynamic"), Terms({{2 * 2 * 3 * image, {}}, {2 * 2 * 3 * image / 128, {"m"}}}));
+}
+
+TEST(SplitK, RefusesPartsThatCannotBe) {
+  const std::string start = "variant: split_k, world: 1, dtype: bf16, shape: {m: 64, n: 256, k: 512}, config: ";
+  expect_refused("matmul", start + "{parts: 9}", "sm_90a", "9 parts, and k has 8 slices of 64; write 8 or less");
+  expect_refused("matmul", start + "{parts: 4, blocks: 3}", "sm_90a",
+                 "4 parts of a tile, and 3 blocks; each part needs a block of its own");
+  expect_planned("matmul", start + "{parts: 4, blocks: 4}", "sm_90a");
+  expect_planned("matmul", start + "{parts: 33}", "gfx942");  // some are empty
 }
 
 TEST(Portions, AreAsFewAsLetProductsBeginEarly) {
@@ -355,7 +415,8 @@ TEST(MainLoop, ChoosesTheVariantThatWasFastest) {
 /// Rows that do not exist take no place, in groups of eight.
 TEST(MainLoop, HoldsTheRowsThatThereAre) {
   const auto kernel = [](const std::string& m) {
-    return plan("matmul", "world: 1, dtype: bf16, shape: {n: 8192, k: 8192, m: " + m + "}", "sm_90a").kernels[0];
+    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {n: 8192, k: 8192, m: " + m + "}", "sm_90a")
+        .kernels[0];
   };
   EXPECT_EQ(kernel("0").number("stage_rows"), 8);
   EXPECT_EQ(kernel("1").number("stage_rows"), 8);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "error_of.hpp"
 #include "processes.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/member.hpp"
@@ -20,17 +21,7 @@
 namespace iris {
 namespace {
 
-/// What a call throws, in words; empty if it does not.
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
-}
-
+using test::error_of;
 using Variables = std::map<std::string, std::string>;
 
 LaunchedProcess launched(const Variables& variables) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "error_of.hpp"
 #include "iris/device/abi.hpp"
 #include "iris/operation.hpp"
 
@@ -52,17 +53,6 @@ inline BuiltOperation host_operation(const std::string& symbol, int world) {
   manifest.schedules = {{.up_to = every_size, .steps = {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}}};
   built.code = {{.target = "host", .compiler = "the tests' own", .bytes = host_kernel_library(), .resources = {}}};
   return built;
-}
-
-/// What a call throws, in words; empty if it does not.
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
 }
 
 }  // namespace iris::test

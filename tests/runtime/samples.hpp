@@ -146,6 +146,7 @@ inline std::string small_grid(const Algorithm& algorithm, int threads) {
   add("blocks", is_matmul(algorithm) ? 6 : 3);
   add("comm_blocks", 2);
   add("portions", 3);
+  add("parts", 3);
   if (!is_matmul(algorithm)) add("threads", threads);
   return config;
 }
@@ -195,6 +196,9 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
   std::vector<Sample> all;
   const bool has_roles = has_key(algorithm, "comm_blocks");
   const std::string portions = has_key(algorithm, "portions") ? ", portions: 2" : "";
+  const auto parts = [&](std::int64_t slices) {
+    return has_key(algorithm, "parts") ? ", parts: " + std::to_string(std::min<std::int64_t>(3, slices)) : "";
+  };
   const std::string few = (has_roles ? "blocks: 10, comm_blocks: 3" : "blocks: 10") + portions;
   const std::string many = (has_roles ? "blocks: 36, comm_blocks: 17" : "blocks: 36") + portions;
   struct Shape {
@@ -215,7 +219,8 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
                                                   : "f16",
                    .layout = layout,
                    .extents = matmul_extents(algorithm, world, m, n, k),
-                   .config = (has_many_blocks ? many : few) + ", tile_n: " + std::to_string(tile_n)});
+                   .config = (has_many_blocks ? many : few) + parts((k + 63) / 64 / (*dtype != '\0' ? 2 : 1)) +
+                             ", tile_n: " + std::to_string(tile_n)});
   }
   return all;
 }

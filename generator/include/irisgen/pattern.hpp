@@ -62,6 +62,9 @@ struct Pattern {
   std::string_view summary;
   std::span<const Variant> variants;
 
+  bool replicates = false;       ///< all ranks end with the same results, each computed by whichever rank
+  bool rounds_partials = false;  ///< what the ranks' partial results travel in is the type of the result
+
   /// The buffers, inputs first. What depends on the algorithm (alignment, symmetry) is left to the Plan.
   std::vector<iris::Argument> (*arguments)(const Problem& problem) = nullptr;
 

@@ -273,6 +273,7 @@ extern const Pattern all_reduce = {
     .name = "all_reduce",
     .summary = "(m,n) -> (m,n): every rank gets the reduction of all inputs",
     .variants = variants,
+    .replicates = true,
     .arguments = arguments,
     .reference = reference,
     .bus = &bus,

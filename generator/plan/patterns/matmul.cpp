@@ -1,15 +1,20 @@
-#include "generator/plan/matmul_planning.hpp"
+#include <algorithm>
+
+#include "generator/plan/matrix_units.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
 namespace {
 
+constexpr std::array<std::string_view, 1> tiled = {"matmul/tiled.hip"};
+constexpr std::array<std::string_view, 1> split = {"matmul/split_k.hip"};
+
 std::vector<Argument> arguments(const Problem& problem) {
   return product_arguments(problem, {{"m"}, {"k"}}, {"n"}, {{"m"}, {"n"}});
 }
 
-Products products() {
-  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}};
+Products products(std::int64_t depth_parts = 1) {
+  return {.rows = {"m"}, .columns = {"n"}, .a_rows = {"m"}, .depth_parts = depth_parts};
 }
 
 Draft plan_tiled(const Request& request) {
@@ -21,21 +26,55 @@ Draft plan_tiled(const Request& request) {
   return draft_of(std::move(kernel), InPlace::no);
 }
 
-std::vector<Work> cost_of_tiled(const Problem& problem, const Target& target, const Draft& draft) {
-  double bytes = 0;
-  for (const Argument& argument : arguments(problem)) bytes += matrix_bytes(problem, argument.shape, argument.dtype);
-  return {{.memory_bytes = bytes, .multiply_us = multiply_us(problem, target, draft.kernels[0], products())}};
+Draft plan_split_k(const Request& request) {
+  KernelPlan kernel = start_kernel(request, "matmul/split_k.hip");
+  const std::int64_t parts = choose_depth_parts(request, kernel, products());
+  choose_tiles(request, kernel, products(parts));
+  choose_matmul_grid(request, kernel, products(parts));
+  const std::int64_t blocks = kernel.number("blocks");
+  if (parts > blocks) {
+    refuse(request, "parts",
+           std::to_string(parts) + " parts of a tile, and " + std::to_string(blocks) +
+               " blocks; each part needs a block of its own");
+  }
+  choose_summing(request, kernel, static_cast<int>(parts));
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, blocks);
+  kernel.workspace = images_of_parts(request.problem, kernel);
+  kernel.arguments = place(arguments(request.problem), 16, {});
+  return draft_of(std::move(kernel), InPlace::no);
 }
 
-constexpr std::array<std::string_view, 1> templates = {"matmul/tiled.hip"};
+/// Of few rows, where reading B takes longer than to multiply: the parts are added up after that.
+std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
+  constexpr double filling_us = 2.5;  // measured on an H200: until memory delivers at its rate
+  const KernelPlan& kernel = draft.kernels[0];
+  const std::int64_t parts = kernel.template_path == split[0] ? kernel.number("parts") : 1;
+  double bytes = 0;
+  for (const Argument& argument : arguments(problem)) bytes += matrix_bytes(problem, argument.shape, argument.dtype);
+  const Tiles tiles = {kernel.number("tile_m"), kernel.number("tile_n"), kernel.number("tile_k"), 0, 0};
+  const double reading_us = bytes / target.rates.memory_gbs / 1e3 + filling_us;
+  return {{.memory_bytes = bytes,
+           .multiply_us = std::max(multiply_us(problem, target, kernel, products(parts)),
+                                   reading_us + adding_us(problem, products(parts), tiles))}};
+}
+
+constexpr std::array<std::string_view, 7> split_keys = {"blocks", "threads", "vector", "parts",
+                                                        "tile_m", "tile_n",  "tile_k"};
 
 constexpr std::array variants = {
     Variant{.name = "tiled",
             .summary = "blocks take the tiles of the output in turn",
-            .templates = templates,
+            .templates = tiled,
             .keys = tile_keys,
             .plan = plan_tiled,
-            .cost = cost_of_tiled},
+            .cost = cost},
+    Variant{.name = "split_k",
+            .summary = "several blocks make a tile, each along a part of k, and add the parts up; for few tiles",
+            .templates = split,
+            .keys = split_keys,
+            .plan = plan_split_k,
+            .cost = cost},
 };
 
 /// Tolerance: product_error() and the last rounding.

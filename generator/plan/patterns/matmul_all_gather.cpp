@@ -152,6 +152,7 @@ extern const Pattern matmul_all_gather = {
     .name = "matmul_all_gather",
     .summary = "A(m/world,k), B(k,n), or with shard: n A(m,k), B(k,n/world) -> (m,n): every rank gets all products",
     .variants = variants,
+    .replicates = true,
     .arguments = arguments,
     .check = check,
     .reference = reference,

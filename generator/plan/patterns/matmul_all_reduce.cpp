@@ -27,7 +27,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
 /// What both kernels have: `blocks` of them multiply.
 Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  choose_summing(request, kernel);
+  choose_summing(request, kernel, problem.world);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots_of_tiles(problem, kernel);
@@ -122,6 +122,8 @@ extern const Pattern matmul_all_reduce = {
     .name = "matmul_all_reduce",
     .summary = "A(m,k), B(k,n) -> (m,n): every rank gets the sum of the ranks' products",
     .variants = variants,
+    .replicates = true,
+    .rounds_partials = true,
     .arguments = arguments,
     .reference = reference,
     .product = whole_product,

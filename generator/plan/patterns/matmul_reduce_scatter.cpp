@@ -28,7 +28,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
 /// What both kernels have: `blocks` of them multiply.
 Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
   const Problem& problem = request.problem;
-  choose_summing(request, kernel);
+  choose_summing(request, kernel, problem.world);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
   kernel.workspace = slots_of_tiles(problem, kernel);
@@ -126,6 +126,7 @@ extern const Pattern matmul_reduce_scatter = {
     .name = "matmul_reduce_scatter",
     .summary = "A(m,k), B(k,n) -> (m/world,n): rank r gets its rows of the ranks' products, summed",
     .variants = variants,
+    .rounds_partials = true,
     .arguments = arguments,
     .check = check_rows,
     .reference = reference,

@@ -29,6 +29,7 @@ const std::map<std::string, std::string>& known_members() {
       {"vector", "static constexpr i32 vector = 2;"},
       {"unroll", "static constexpr i32 unroll = 2;"},
       {"portions", "static constexpr i32 portions = 2;"},
+      {"parts", "static constexpr i32 parts = 3;"},
       {"chunk", "static constexpr i32 chunk = 1024;"},
       {"tile_m", "static constexpr i32 tile_m = 32;"},
       {"tile_n", "static constexpr i32 tile_n = 32;"},

@@ -42,6 +42,14 @@ __device__ __forceinline__ Operand<Config> operand_b(const OperandMaps<Config>& 
   return operand;
 }
 
+/// The part of a product that lies in a range along k, which is not empty and begins at a multiple of tile_k. Of
+/// matrices in memory, not of gathered rows.
+template <typename Config>
+__device__ __forceinline__ TileProduct<Operand<Config>> along_k(const TileProduct<Operand<Config>>& product,
+                                                                const Range& depth) {
+  return Config::MainLoop::template along_k<Config>(product, depth);
+}
+
 /// Rows of A of every rank, k elements each, in the workspace: a slot for each rank, in the layout in which the main
 /// loop reads them. They come in chunks of tile_m rows, and each chunk in slices along k.
 template <typename Config>

@@ -106,7 +106,7 @@ __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>&
 /// which the matrix takes.
 template <int width, typename Config, typename Place>
 __device__ __forceinline__ void write_fragment(const Place& place, const Fragment<Config>& sums) {
-  using Result = typename Config::Result;
+  using Result = typename Place::Result;
   const auto& matrix = place.matrix;
 #pragma unroll
   for (int i = 0; i < Fragment<Config>::rows; ++i) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void write_fragment(const Place& place, const Fragmen
 /// Accesses of up to 16 bytes where the matrix takes them.
 template <typename Config, typename Place>
 __device__ __forceinline__ void store_tile(const Place& place, const Fragment<Config>& sums) {
-  constexpr int most = 16 / sizeof(typename Config::Result);
+  constexpr int most = 16 / sizeof(typename Place::Result);
   constexpr int width = Fragment<Config>::columns < most ? Fragment<Config>::columns : most;
   if (place.matrix.takes_packs(width)) {
     write_fragment<width>(place, sums);

@@ -81,7 +81,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
       accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(rows, origin.row), wave, rows.columns);
     }
     if constexpr (Scales<typename Config::Element>::are_there) multiply_by<Config>(sums, b.scales.product());
-    if (place.matrix.takes_packs(16 / sizeof(typename Config::Result))) {
+    if (place.matrix.takes_packs(16 / sizeof(typename Place::Result))) {
       store<true, Config>(place, sums, wave);
     } else {
       store<false, Config>(place, sums, wave);
@@ -354,7 +354,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   /// one element.
   template <bool whole, typename Config, typename Place>
   __device__ __forceinline__ static void store(const Place& place, const Sums<Config>& sums, int wave) {
-    using Result = typename Config::Result;
+    using Result = typename Place::Result;
     constexpr int in_access = whole ? 16 / sizeof(Result) : 1;
     const auto& to = place.matrix;
     const int lane = thread_index() % wave_threads;

@@ -25,12 +25,25 @@ struct TileByTile {
     __device__ __forceinline__ Operand rows(i64 row, i64 count) const {
       return {{matrix.data + row * matrix.stride, count, matrix.columns, matrix.stride}, scales};
     }
+    __device__ __forceinline__ Operand columns(i64 column, i64 count) const {
+      return {{matrix.data + column, matrix.rows, count, matrix.stride}, scales};
+    }
   };
 
   template <typename Config>
   __device__ __forceinline__ static Operand<Config> operand(Map, const Matrix<const typename Config::Element>& matrix) {
     return {matrix};
   }
+  template <typename Config>
+  __device__ __forceinline__ static TileProduct<Operand<Config>> along_k(const TileProduct<Operand<Config>>& product,
+                                                                         const Range& depth) {
+    const i64 count = depth.end - depth.begin;
+    const auto& b = product.b;
+    return {product.a.columns(depth.begin, count),
+            Config::LayoutB::contiguous_along_k ? b.columns(depth.begin, count) : b.rows(depth.begin, count),
+            product.origin};
+  }
+
   /// Row by row, as a matrix lies in memory; a chunk in one piece.
   static constexpr i32 gathered_slices = 1;
 
@@ -93,6 +106,7 @@ struct TileByTile {
   /// An image as a matrix of its own.
   template <typename T>
   struct ImagePlace {
+    using Result = T;
     Matrix<T> matrix;
     TileOrigin origin;
     TileImage<T> image;

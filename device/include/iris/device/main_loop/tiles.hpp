@@ -33,14 +33,14 @@ struct TileProduct {
 /// Where a finished tile goes: to this rank's output, or a matrix within that, of which it may stick out.
 template <typename Config>
 struct TilePlace {
-  Matrix<typename Config::Result> matrix;
+  using Result = typename Config::Result;
+  Matrix<Result> matrix;
   TileOrigin origin;
   Output<Config> output;
 
   /// The result that a sum at this place of the tile becomes. Outside the matrix, where there is nothing for an
   /// epilogue to read, it is zero.
-  __device__ __forceinline__ typename Config::Result finish(i64 row, i64 column,
-                                                            typename Config::Accumulate value) const {
+  __device__ __forceinline__ Result finish(i64 row, i64 column, typename Config::Accumulate value) const {
     if constexpr (EpilogueOf<Config>::is_there) {
       if (origin.row + row >= matrix.rows || origin.column + column >= matrix.columns) return {};
     }

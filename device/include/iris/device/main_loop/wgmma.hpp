@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iris/device/main_loop/wgmma_finished.hpp>
 #include <iris/device/main_loop/wgmma_gather.hpp>
 #include <iris/device/main_loop/wgmma_teams.hpp>
 
@@ -29,6 +30,13 @@ struct WarpgroupMma {
   __device__ static Operand<Config> operand(Map map, const Matrix<const typename Config::Element>& matrix) {
     return {.map = map, .columns = matrix.columns};
   }
+  template <typename Config>
+  __device__ __forceinline__ static TileProduct<Operand<Config>> along_k(TileProduct<Operand<Config>> product,
+                                                                         const Range& depth) {
+    product.a.first_stage = static_cast<i32>(depth.begin / Config::tile_k);
+    product.a.columns = depth.end - depth.begin;
+    return product;
+  }
 
   static constexpr i32 gathered_slices = stage_slices;
   template <typename Config>
@@ -39,17 +47,16 @@ struct WarpgroupMma {
   static constexpr int product_bytes = 32;  // along k, of one instruction
   static constexpr int row_bytes = staged_row_bytes;
 
-  /// Of a finished tile in shared memory, and of a TileImage: 16 bytes more than a row has, which spread the rows over
-  /// the banks.
+  /// Of a TileImage, as of a finished tile in shared memory.
   template <typename Config>
-  static constexpr i64 image_stride = Config::tile_n + 16 / sizeof(typename Config::Result);
+  static constexpr i64 image_stride = FinishedTile<Config>::stride;
 
   template <typename Config>
   struct Shared {
     using Element = typename Config::Element;
-    using Result = typename Config::Result;
     static_assert(Config::tile_k * sizeof(Element) == row_bytes, "a stage is as deep as a swizzled row is long");
-    static_assert(sizeof(Result) == 2 && sizeof(typename Config::Accumulate) == 4, "sums in f32 become 16 bits");
+    static_assert(sizeof(typename Config::Result) == 2 && sizeof(typename Config::Accumulate) == 4,
+                  "sums in f32 become 16 bits");
     static_assert(Config::tile_m == 2 * rows_of_warpgroup && Config::threads == 3 * warpgroup_threads,
                   "a warpgroup moves data, and two multiply 64 rows of a tile each");
 
@@ -63,7 +70,7 @@ struct WarpgroupMma {
       Element b[Config::tile_n * Config::tile_k];
     };
     Stage stages[Config::stages];
-    alignas(16) Result finished[Config::tile_m][image_stride<Config>];
+    FinishedTile<Config> finished;
     u64 full[Config::stages];   ///< the stage's copies have come
     u64 empty[Config::stages];  ///< its products are done
     u64 staged;                 ///< a finished tile is in shared memory
@@ -204,9 +211,9 @@ struct WarpgroupMma {
     const auto& a = product.a;
     const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
-    const i64 first_stage = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
+    const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
     platform::fence_async_copies();  // after what the waits have acquired
-    for (i32 k = static_cast<i32>(stages.begin); k < stages.end; ++k) {
+    for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
       auto& stage = block.stages[turn.stage];
       u64& full = block.full[turn.stage];
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
@@ -217,7 +224,7 @@ struct WarpgroupMma {
           platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
         }
       } else {
-        platform::copy_in(stage.a, a.stages + (first_stage + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
+        platform::copy_in(stage.a, a.stages + (first_gathered + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
                           full);
       }
       if constexpr (Config::LayoutB::contiguous_along_k) {
@@ -291,7 +298,7 @@ struct WarpgroupMma {
         for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
-      if (has_rows) stage_results<Config>(block, tiles.place(tile), group * rows_of_warpgroup, sums);
+      if (has_rows) block.finished.put(tiles.place(tile), group * rows_of_warpgroup, sums);
       signal_staged<Config>(block);
     }
   }
@@ -314,32 +321,6 @@ struct WarpgroupMma {
     if (thread_index() % 32 == 0) platform::arrive(block.staged);
   }
 
-  /// The results of a warpgroup's rows. A lane holds pairs of sums of two rows: of each 8 columns in turn first that of
-  /// the upper row, then that of the one 8 rows below.
-  template <typename Config, typename Place>
-  __device__ static void stage_results(Shared<Config>& block, const Place& place, int first_row,
-                                       const f32 (&sums)[Config::tile_n / 2]) {
-    using Result = typename Config::Result;
-    const int lane = thread_index() % 32;
-    const int row = first_row + thread_index() % warpgroup_threads / 32 * 16;
-#pragma unroll
-    for (int column = 0; column < Config::tile_n; column += 16) {
-      u32 pairs[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const f32* const values = sums + column / 2 + 2 * i;
-        const int row_of_pair = row + lane / 4 + i % 2 * 8;
-        const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
-        const Pack<Result, 2> pair = {{place.finish(row_of_pair, column_of_pair, values[0]),
-                                       place.finish(row_of_pair, column_of_pair + 1, values[1])}};
-        pairs[i] = __builtin_bit_cast(u32, pair);
-      }
-      Result* const to = &block.finished[row + lane % 16][column + lane / 16 * 8];
-      platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
-    }
-    platform::fence_async_copies();
-  }
-
   /// A warp sends finished tiles to their places and tells.
   template <typename Config, typename Tiles>
   __device__ static void ship(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
@@ -358,7 +339,7 @@ struct WarpgroupMma {
     const int lane = thread_index() % 32;
     platform::wait_barrier(block.staged, shipments & 1);
     if (number == block.stop) return false;
-    send(block, tiles.place(tile), lane);
+    block.finished.send(tiles.place(tile), lane);
     platform::sync_warp();
     if (lane == 0) platform::arrive(block.shipped);
     platform::wait_copies_out();
@@ -368,43 +349,6 @@ struct WarpgroupMma {
       block.teams.told();
     }
     return true;
-  }
-
-  /// By one warp, until the finished tile has been read.
-  template <typename Config>
-  __device__ static void send(const Shared<Config>& block, const TilePlace<Config>& place, int lane) {
-    using Result = typename Config::Result;
-    const Matrix<Result>& to = place.matrix;
-    const i64 columns_left = to.columns - place.origin.column;
-    const int rows = static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row));
-    const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
-    Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
-    if (to.takes_packs(16 / sizeof(Result))) {
-      for (int row = lane; row < rows; row += 32) {
-        platform::copy_out(corner + row * to.stride, block.finished[row], columns * sizeof(Result));
-      }
-      platform::commit_copies_out();
-      platform::wait_copies_out_read();
-    } else {
-      for (int row = 0; row < rows; ++row) {
-        for (int i = lane; i < columns; i += 32) corner[row * to.stride + i] = block.finished[row][i];
-      }
-    }
-  }
-  /// Piece by piece: what waits for a link in the accelerator would hold up the copies that fill the stages.
-  template <typename Config, typename Result>
-  __device__ static void send(const Shared<Config>& block, const TileImage<Result>& image, int lane) {
-    constexpr i64 rows_of_piece = 16;
-    if (lane != 0) return;
-#pragma unroll 1
-    for (i64 row = 0; row < image.rows; row += rows_of_piece) {
-      const i64 left = image.rows - row;
-      const i64 rows = left < rows_of_piece ? left : rows_of_piece;
-      platform::copy_out(image.data + row * image_stride<Config>, block.finished[row],
-                         static_cast<u32>(rows * sizeof(block.finished[row])));
-      platform::commit_copies_out();
-      platform::wait_copies_out_read();
-    }
   }
 };
 

@@ -16,11 +16,12 @@ struct StagedOperand {
   const typename Config::Element* stages = nullptr;  // of gathered rows
   i64 columns;
   i32 first_row = 0;
+  i32 first_stage = 0;  // along k, of this matrix and the one that it is multiplied by
   Scales<typename Config::Element> scales = {};
 
   /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
   __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {
-    return {map, stages, columns, first_row + static_cast<i32>(row), scales};
+    return {map, stages, columns, first_row + static_cast<i32>(row), first_stage, scales};
   }
 };
 
