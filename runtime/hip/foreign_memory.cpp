@@ -41,8 +41,9 @@ std::runtime_error ForeignMemory::error(const std::string& what) const {
 std::vector<ForeignMemory::Part> ForeignMemory::parts_of(void* memory, std::size_t bytes) const {
   if (!call().hipMemGetAddressRange) throw error(caller_.api->description + " does not tell of allocations; update it");
   void* pool = nullptr;
-  const bool is_pools = call().hipPointerGetAttribute &&
-                        call().hipPointerGetAttribute(&pool, pointer_attribute_pool, memory) == success && pool;
+  const bool is_pools =
+      call().hipPointerGetAttribute &&
+      call().hipPointerGetAttribute(static_cast<void*>(&pool), pointer_attribute_pool, memory) == success && pool;
   if (is_pools) {
     throw error(
         "the memory is a pool's (cudaMallocAsync, hipMallocAsync), which peers cannot be given by address; take "
@@ -138,9 +139,8 @@ ForeignMemory::Import ForeignMemory::map(const ExportedMemory& exported) const {
     std::size_t offset = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       AllocationHandle handle = nullptr;
-      // The file's number itself, as a pointer.
-      void* const number = reinterpret_cast<void*>(
-          static_cast<std::uintptr_t>(exported.files.at(i)));  // NOLINT(performance-no-int-to-ptr)
+      const auto file = static_cast<std::uintptr_t>(exported.files.at(i));
+      void* const number = reinterpret_cast<void*>(file);  // NOLINT(performance-no-int-to-ptr): itself, as a pointer
       caller_.check(call().hipMemImportFromShareableHandle(&handle, number, handle_type_file),
                     "hipMemImportFromShareableHandle", detail);
       if (const Error error = call().hipMemMap(import.base + offset, sizes[i], 0, handle, 0); error != success) {

@@ -170,8 +170,8 @@ int cuMemMap(Address memory, std::size_t bytes, std::size_t offset, unsigned lon
 int cuMemUnmap(Address memory, std::size_t bytes) {
   const auto mapping = state().mapped.find(static_cast<char*>(pointer(memory)));
   if (mapping == state().mapped.end() || mapping->second.bytes != bytes) return invalid_value;
+  if (::close(mapping->second.file) != 0) return invalid_value;
   --state().live_mappings;
-  ::close(mapping->second.file);
   state().mapped.erase(mapping);
   ::mmap(pointer(memory), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   return with_context();
