@@ -124,6 +124,7 @@ TEST(AdoptedMemory, LaunchesInARowKeepTheirOwnWindows) {
   world.run([](Context& context) {
     constexpr int launches = 6;
     std::vector<Own> owns;
+    owns.reserve(launches);
     for (int i = 0; i < launches; ++i) owns.emplace_back(context);
     for (Own& own : owns) {
       own.begin = own.memory.data() + 512;  // it was moved
@@ -153,6 +154,7 @@ std::string launch_with(std::size_t windows) {
   return sayings(world, [&](Context& context) {
     std::vector<Own> owns;
     std::vector<void*> buffers;
+    owns.reserve(windows);
     for (std::size_t i = 0; i < windows; ++i) owns.emplace_back(context);
     for (Own& own : owns) {
       buffers.push_back(own.memory.data());
@@ -193,7 +195,7 @@ TEST(AdoptedMemory, OfOneRankRefusesThoseOfAll) {
       context.as_symmetric(own.begin, 256);
       char* on_heap = static_cast<char*>(context.allocate(1024));
       const auto [memory, length] = memory_of(context.rank(), own.begin, on_heap);
-      const std::string refused = error_of([&, given = memory, size = length] { context.as_symmetric(given, size); });
+      std::string refused = error_of([&, given = memory, size = length] { context.as_symmetric(given, size); });
       // All are as they were.
       EXPECT_FALSE(context.is_symmetric(own.begin + 256, 1));
       context.as_symmetric(own.begin + 256, 128);

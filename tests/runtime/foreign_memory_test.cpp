@@ -6,7 +6,6 @@
 #include <array>
 #include <exception>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,13 +28,13 @@ class ForeignMemory : public testing::Test {
     *fake_ = {};
     loaded_ = load_cuda(IRISGEN_FAKE_CUDA);
     ASSERT_TRUE(loaded_) << loaded_.missing;
-    ours_.emplace(open_device(loaded_.api, 0, 0));
-    theirs_.emplace(open_device(loaded_.api, 1, 1));
+    ours_ = open_device(loaded_.api, 0, 0);
+    theirs_ = open_device(loaded_.api, 1, 1);
   }
 
   const Functions& call() const { return loaded_.api.call; }
-  Device& ours() { return *ours_->devices[0]; }
-  Device& theirs() { return *theirs_->devices[0]; }
+  Device& ours() { return *ours_.devices.at(0); }
+  Device& theirs() { return *theirs_.devices.at(0); }
 
   char* plain(std::size_t bytes) {
     void* memory = nullptr;
@@ -79,8 +78,8 @@ class ForeignMemory : public testing::Test {
 
   FakeCuda* fake_ = nullptr;
   LoadedApi loaded_;
-  std::optional<DeviceGroup> theirs_;
-  std::optional<DeviceGroup> ours_;  // the last that is current
+  DeviceGroup theirs_;
+  DeviceGroup ours_;
 };
 
 TEST_F(ForeignMemory, VirtualMemoryIsOpenedToEachDeviceOnce) {
@@ -126,7 +125,7 @@ TEST_F(ForeignMemory, WhatADeviceHasMappedEndsWithIt) {
   theirs().import_adopted(exported, unit);
   close_files(exported);
   EXPECT_EQ(fake_->live_mappings, 2);
-  theirs_.reset();
+  theirs_ = {};
   EXPECT_EQ(fake_->live_mappings, 1);
   EXPECT_EQ(fake_->live_handles, 0);
 }

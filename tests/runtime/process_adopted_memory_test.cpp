@@ -61,12 +61,12 @@ TEST(ProcessAdoptedMemory, IsTakenByKernelsThatWaitForOneAnother) {
                              int wrong = 0;
                              world.run([&](Context& context) {
                                const Pages before =
-                                   pages(static_cast<std::size_t>(1 + 5 * number));  // addresses differ
+                                   pages(1 + 5 * static_cast<std::size_t>(number));  // addresses differ
                                const Pages first = pages(2);
                                const Pages second = pages(3);
                                context.as_symmetric(first.get(), 2 * page);
                                context.as_symmetric(second.get(), 3 * page);
-                               auto* on_heap = static_cast<int*>(context.allocate(n * 4));
+                               auto* on_heap = static_cast<int*>(context.allocate(n * sizeof(int)));
                                Operation sum(context, host_operation("sum_of_three", 3), {{"n", n}});
                                const std::pair<int*, int*> buffers[] = {{at(first, 64), at(second, 4100)},
                                                                         {at(second, 0), at(second, 8192)},
