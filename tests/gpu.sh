@@ -4,8 +4,8 @@
 # examples, bare headers compiled by nvcc, a search for the fastest, the measurements and, where compute-sanitizer is
 # installed, memcheck on one kernel of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes groups matrix stress bare
-#                                    tune bench collectives fused memcheck racecheck
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes groups adopted matrix
+#                                    stress bare tune bench collectives fused memcheck racecheck
 #
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
 # kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
@@ -19,7 +19,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples processes groups matrix stress bare tune bench collectives fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples processes groups adopted matrix stress bare tune bench collectives fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -84,7 +84,8 @@ configure_and_build() {
   command -v ninja >/dev/null && generator=(-G Ninja)
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DIRISGEN_WERROR=OFF -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
-    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_matrix_test gpu_stress_test group_matrix_test hip_api_test cuda_adapter_test
+    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_adopted_test gpu_matrix_test gpu_stress_test \
+      group_matrix_test hip_api_test cuda_adapter_test foreign_memory_test
 }
 
 # The Plan gives each rank a GPU. Eight ranks on fewer must share, and only so many blocks run together.
@@ -222,8 +223,9 @@ export gpu_matrix
 gpu_matrix=$(find "$work/build" -name gpu_matrix_test -type f)
 group_matrix=$(find "$work/build" -name group_matrix_test -type f)
 export group_matrix
+gpu_adopted=$(find "$work/build" -name gpu_adopted_test -type f)
 gpu_stress=$(find "$work/build" -name gpu_stress_test -type f)
-tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test \))
+tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test -o -name foreign_memory_test \))
 
 "$irisgen" doctor >"$out/doctor.log" 2>&1
 read -r gpus target < <("$irisgen" doctor --json | python3 -c '
@@ -250,6 +252,7 @@ for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
 step examples 40 bash -c run_examples
 step processes 120 bash -c processes
 step groups 120 bash -c groups
+step adopted 240 env -u GTEST_FILTER "$gpu_adopted" --gtest_brief=1
 step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"

@@ -230,7 +230,7 @@ std::string context_function(const Plan& plan) {
   return R"(  /// What a kernel is passed first.
   iris::device::Context context(const Layout::Kernel& kernel) const {
     iris::device::Context context{};
-    for (int peer = 0; peer < world; ++peer) context.heap[peer] = rank_.bases[peer];
+    for (int peer = 0; peer < world; ++peer) context.bases[0][peer] = rank_.bases[peer];
     context.rank = rank_.rank;
     context.world = world;
     context.flags = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.flags);

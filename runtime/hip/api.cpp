@@ -61,6 +61,9 @@ bool resolve_shared_memory(Resolver& library, Functions& call) {
   library.resolve_optional(call.hipIpcGetMemHandle, "hipIpcGetMemHandle");
   library.resolve_optional(call.hipIpcOpenMemHandle, "hipIpcOpenMemHandle");
   library.resolve_optional(call.hipIpcCloseMemHandle, "hipIpcCloseMemHandle");
+  library.resolve_optional(call.hipMemGetAddressRange, "hipMemGetAddressRange");
+  library.resolve_optional(call.hipMemRetainAllocationHandle, "hipMemRetainAllocationHandle");
+  library.resolve_optional(call.hipPointerGetAttribute, "hipPointerGetAttribute");
   library.resolve_optional(call.hipMemGetAllocationGranularity, "hipMemGetAllocationGranularity");
   library.resolve_optional(call.hipMemCreate, "hipMemCreate");
   library.resolve_optional(call.hipMemRelease, "hipMemRelease");

@@ -78,6 +78,10 @@ struct IpcHandle {
 };
 inline constexpr unsigned ipc_lazy_enable_peer_access = 1;
 
+/// hipPointer_attribute
+using PointerAttribute = int;
+inline constexpr PointerAttribute pointer_attribute_pool = 17;  ///< of a stream-ordered allocation
+
 /// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t, hipGraph_t and hipGraphExec_t: pointers to what only the
 /// library knows.
 using StreamHandle = void*;
@@ -123,6 +127,9 @@ struct Functions {
   Error (*hipIpcGetMemHandle)(IpcHandle* handle, void* memory);
   Error (*hipIpcOpenMemHandle)(void** memory, IpcHandle handle, unsigned flags);
   Error (*hipIpcCloseMemHandle)(void* memory);
+  Error (*hipMemGetAddressRange)(void** begin, std::size_t* bytes, void* memory);
+  Error (*hipMemRetainAllocationHandle)(AllocationHandle* handle, void* memory);
+  Error (*hipPointerGetAttribute)(void* value, PointerAttribute attribute, void* memory);
 
   Error (*hipStreamCreateWithFlags)(StreamHandle* stream, unsigned flags);
   Error (*hipStreamDestroy)(StreamHandle stream);

@@ -130,6 +130,39 @@ Error mem_import(AllocationHandle* handle, void* file, int handle_type) {
   return error;
 }
 
+Error mem_retain(AllocationHandle* handle, void* memory) {
+  unsigned long long retained = 0;
+  const Error error = driver().cuMemRetainAllocationHandle(&retained, memory);
+  *handle = reinterpret_cast<void*>(retained);  // NOLINT(performance-no-int-to-ptr): CUDA's handles are integers
+  return error;
+}
+
+Error mem_get_address_range(void** begin, std::size_t* bytes, void* memory) {
+  cuda::Address found = 0;
+  const Error error = driver().cuMemGetAddressRange_v2(&found, bytes, address(memory));
+  *begin = reinterpret_cast<void*>(found);  // NOLINT(performance-no-int-to-ptr): CUdeviceptr is an integer
+  return error;
+}
+
+Error pointer_get_attribute(void* value, PointerAttribute attribute, void* memory) {
+  return driver().cuPointerGetAttribute(value, attribute, address(memory));
+}
+
+Error ipc_get_handle(IpcHandle* handle, void* memory) {
+  return driver().cuIpcGetMemHandle(handle, address(memory));
+}
+
+Error ipc_open(void** memory, IpcHandle handle, unsigned flags) {
+  cuda::Address opened = 0;
+  const Error error = driver().cuIpcOpenMemHandle_v2(&opened, handle, flags);
+  *memory = reinterpret_cast<void*>(opened);  // NOLINT(performance-no-int-to-ptr): CUdeviceptr is an integer
+  return error;
+}
+
+Error ipc_close(void* memory) {
+  return driver().cuIpcCloseMemHandle(address(memory));
+}
+
 Error mem_address_reserve(void** memory, std::size_t bytes, std::size_t alignment, void* wanted,
                           unsigned long long flags) {
   cuda::Address reserved = 0;
@@ -214,9 +247,12 @@ Functions adapted(const cuda::Driver& driver) {
       .hipMemSetAccess = mem_set_access,
       .hipMemExportToShareableHandle = mem_export,
       .hipMemImportFromShareableHandle = mem_import,
-      .hipIpcGetMemHandle = nullptr,  // every driver that is new enough for the rest has the above
-      .hipIpcOpenMemHandle = nullptr,
-      .hipIpcCloseMemHandle = nullptr,
+      .hipIpcGetMemHandle = ipc_get_handle,
+      .hipIpcOpenMemHandle = ipc_open,
+      .hipIpcCloseMemHandle = ipc_close,
+      .hipMemGetAddressRange = mem_get_address_range,
+      .hipMemRetainAllocationHandle = mem_retain,
+      .hipPointerGetAttribute = pointer_get_attribute,
       .hipStreamCreateWithFlags = driver.cuStreamCreate,
       .hipStreamDestroy = driver.cuStreamDestroy_v2,
       .hipStreamSynchronize = driver.cuStreamSynchronize,
@@ -299,6 +335,12 @@ void resolve_shared_memory(Resolver& library, cuda::Driver& driver) {
   library.resolve(driver.cuMemSetAccess, "cuMemSetAccess");
   library.resolve(driver.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   library.resolve(driver.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+  library.resolve(driver.cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle");
+  library.resolve(driver.cuMemGetAddressRange_v2, "cuMemGetAddressRange_v2");
+  library.resolve(driver.cuPointerGetAttribute, "cuPointerGetAttribute");
+  library.resolve(driver.cuIpcGetMemHandle, "cuIpcGetMemHandle");
+  library.resolve(driver.cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle_v2");
+  library.resolve(driver.cuIpcCloseMemHandle, "cuIpcCloseMemHandle");
 }
 
 /// irisgen compiles Hopper for its own instructions (the `a` of sm_90a); other chips by their plain name.

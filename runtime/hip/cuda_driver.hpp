@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "runtime/hip/api.hpp"
+
 /// The part of CUDA's driver interface that the adapter stands on, declared here because CUDA's headers are not on
 /// every machine that builds irisgen; tests/runtime/cuda_header_check.cpp compares it with cuda.h where that is
 /// installed.
@@ -61,6 +63,12 @@ struct Driver {
   Result (*cuMemExportToShareableHandle)(void* file, unsigned long long handle, int handle_type,
                                          unsigned long long flags);
   Result (*cuMemImportFromShareableHandle)(unsigned long long* handle, void* file, int handle_type);
+  Result (*cuMemRetainAllocationHandle)(unsigned long long* handle, void* memory);
+  Result (*cuMemGetAddressRange_v2)(Address* begin, std::size_t* bytes, Address memory);
+  Result (*cuPointerGetAttribute)(void* value, int attribute, Address memory);
+  Result (*cuIpcGetMemHandle)(void* handle, Address memory);
+  Result (*cuIpcOpenMemHandle_v2)(Address* memory, IpcHandle handle, unsigned flags);
+  Result (*cuIpcCloseMemHandle)(Address memory);
 
   Result (*cuStreamCreate)(void** stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(void* stream);

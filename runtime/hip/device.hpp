@@ -5,6 +5,7 @@
 
 #include "iris/device.hpp"
 #include "runtime/hip/caller.hpp"
+#include "runtime/hip/foreign_memory.hpp"
 #include "runtime/hip/shared_memory.hpp"
 
 namespace iris::hip {
@@ -36,6 +37,16 @@ class HipDevice final : public Device {
   int export_memory(void* memory) override { return shared_memory_.export_file(memory); }
   std::string sharing() const override { return shared_memory_.description(); }
   void* import_memory(int file, std::size_t bytes) override { return shared_memory_.import_file(file, bytes); }
+  void open_to_devices(void* memory, std::size_t bytes, std::span<const int> devices) override {
+    foreign_memory_.open_to_devices(memory, bytes, devices);
+  }
+  ExportedMemory export_adopted(void* memory, std::size_t bytes) override {
+    return foreign_memory_.export_range(memory, bytes);
+  }
+  void* import_adopted(const ExportedMemory& exported, std::size_t) override {
+    return foreign_memory_.import_range(exported);
+  }
+  void release_adopted(void* memory) noexcept override { foreign_memory_.release(memory); }
   void* allocate_host(std::size_t bytes) override;
   void release_host(void* memory) noexcept override;
 
@@ -76,6 +87,7 @@ class HipDevice final : public Device {
   std::string address_;
   int compute_units_ = 0;
   SharedMemory shared_memory_{caller_};
+  ForeignMemory foreign_memory_{caller_};
   StreamHandle default_stream_ = nullptr;
 
   /// Tensor maps of late, since to encode one takes as long as a fifth of a launch. They depend on the layout alone.

@@ -12,6 +12,7 @@
 
 #include "generator/manifest/descriptor.hpp"
 #include "iris/device.hpp"
+#include "runtime/host/adopted_pages.hpp"
 #include "runtime/host/engine.hpp"
 #include "runtime/host/module.hpp"
 
@@ -33,6 +34,7 @@ class HostDevice final : public Device {
   ~HostDevice() override {
     engine_->destroy_stream(default_stream_);
     while (!mappings_.empty()) release(mappings_.begin()->first);
+    while (!adopted_.empty()) release_adopted(adopted_.begin()->first);
   }
   HostDevice(const HostDevice&) = delete;
   HostDevice& operator=(const HostDevice&) = delete;
@@ -50,6 +52,12 @@ class HostDevice final : public Device {
   std::string sharing() const override { return "memory files"; }
   int export_memory(void* memory) override;
   void* import_memory(int file, std::size_t bytes) override;
+  void open_to_devices(void*, std::size_t, std::span<const int>) override {}
+  ExportedMemory export_adopted(void* memory, std::size_t bytes) override;
+  void* import_adopted(const ExportedMemory& exported, std::size_t bytes) override {
+    return import_memory(exported.files.at(0), bytes);
+  }
+  void release_adopted(void* memory) noexcept override;
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
   void release_host(void* memory) noexcept override { release(memory); }
 
@@ -88,7 +96,15 @@ class HostDevice final : public Device {
   };
   void* map(std::size_t bytes, int flags, Descriptor file);
   std::map<void*, Mapping> mappings_;
+  std::map<void*, host::AdoptedPages> adopted_;
 };
+
+/// One more for the same open file.
+int duplicate(const Descriptor& file, int rank) {
+  const int number = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
+  if (number >= 0) return number;
+  throw std::runtime_error("rank " + std::to_string(rank) + " cannot share its memory: " + std::strerror(errno));
+}
 
 void HostDevice::destroy_stream(Stream stream) noexcept {
   auto* host_stream = static_cast<HostStream*>(stream);
@@ -118,13 +134,29 @@ void* HostDevice::allocate_shared(std::size_t bytes) {
 }
 
 int HostDevice::export_memory(void* memory) {
-  const int file = ::fcntl(mappings_.at(memory).file.get(), F_DUPFD_CLOEXEC, 0);
-  if (file >= 0) return file;
-  throw std::runtime_error("rank " + std::to_string(rank_) + " cannot share its memory: " + std::strerror(errno));
+  return duplicate(mappings_.at(memory).file, rank_);
 }
 
 void* HostDevice::import_memory(int file, std::size_t bytes) {
   return map(bytes, MAP_SHARED | MAP_NORESERVE, Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, 0)));
+}
+
+ExportedMemory HostDevice::export_adopted(void* memory, std::size_t bytes) {
+  const auto adopted = adopted_.try_emplace(memory, memory, bytes).first;
+  try {
+    ExportedMemory exported{.files = {duplicate(adopted->second.file(), rank_)}, .sizes = {bytes}};
+    engine_->share(memory, bytes);
+    return exported;
+  } catch (...) {
+    adopted_.erase(adopted);
+    throw;
+  }
+}
+
+void HostDevice::release_adopted(void* memory) noexcept {
+  if (!adopted_.contains(memory)) return release(memory);
+  engine_->unshare(memory);
+  adopted_.erase(memory);
 }
 
 /// Of a file, or of nothing if there is none.

@@ -289,8 +289,8 @@ void check_buffers(const Manifest& manifest, int rank, std::span<const std::int6
     if (!is_own_block(buffers, buffer)) check_alignment(manifest, buffer);
     if (argument.symmetric && !is_allocated(pointers[i], static_cast<std::size_t>(buffer.bytes))) {
       throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(buffer.bytes) +
-                                   " bytes) does not lie within an allocation on the symmetric heap; take it from "
-                                   "Context::allocate");
+                                   " bytes) does not lie within an allocation on the symmetric heap, nor in adopted "
+                                   "memory; take it from Context::allocate, or have Context::as_symmetric adopt it");
     }
   }
   check_aliasing(buffers);

@@ -48,7 +48,7 @@ LoadedKernel::LoadedKernel(const Group::State& group, const Manifest& manifest, 
 }
 
 void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* fault) {
-  std::ranges::copy(group_.bases, device_context_.heap);
+  std::ranges::copy(group_.bases, device_context_.bases[0]);
   device_context_.rank = group_.rank;
   device_context_.world = manifest_.problem.world;
   device_context_.flags = reinterpret_cast<device::u64*>(base + layout.flags);

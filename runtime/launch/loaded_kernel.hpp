@@ -9,6 +9,7 @@
 #include "iris/device/abi.hpp"
 #include "iris/manifest.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/launch/launch_windows.hpp"
 #include "runtime/world/group.hpp"
 
 namespace iris {
@@ -21,6 +22,9 @@ class LoadedKernel {
 
   /// Tells it where the operation's memory lies, which all ranks have at the same offset of their heaps.
   void place(char* base, const KernelLayout& layout, device::Fault* fault);
+
+  /// Of the launches that follow.
+  void set_windows(const LaunchWindows& windows) { windows.write_to(device_context_, group_.ranks); }
 
   /// Where its flag of that number lies, as they are counted in the manifest.
   char* flag(std::int64_t number) const { return reinterpret_cast<char*>(device_context_.flags + number); }

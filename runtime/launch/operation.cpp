@@ -12,6 +12,7 @@
 #include "iris/device/abi.hpp"
 #include "runtime/launch/bound_steps.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/launch/launch_windows.hpp"
 #include "runtime/launch/loaded_kernel.hpp"
 #include "runtime/system/log.hpp"
 #include "runtime/world/agreement.hpp"
@@ -127,6 +128,7 @@ struct Operation::State {
   };
   Sized& sized_for(const Extents& given);
   bool is_allocated(const void* begin, std::size_t bytes) const;
+  void set_windows(std::span<void* const> arguments, const Sized& sized);
   void check_agreement(std::span<void* const> arguments, const Sized& sized);
   void follow_last_launch(Stream stream);
   void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
@@ -147,6 +149,7 @@ struct Operation::State {
   std::unique_ptr<char, ReturnToHeap> memory;
   std::unique_ptr<device::Fault, ReturnToDevice> fault;
   NumberedBuffers buffers;
+  bool has_windows = false;        ///< the kernels know of adopted memory
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
   std::optional<OwnEvent> end_of_last;  ///< once launches have come in several streams
@@ -228,6 +231,7 @@ void Operation::State::launch(std::span<void* const> arguments, const Extents& g
   Sized& sized = sized_for(given);
   check_buffers(manifest, group->rank, sized.bytes, arguments,
                 [this](const void* begin, std::size_t bytes) { return is_allocated(begin, bytes); });
+  set_windows(arguments, sized);
   follow_last_launch(stream);
   check_agreement(arguments, sized);
   buffers.set_arguments(arguments);
@@ -260,9 +264,18 @@ Operation::State::Sized& Operation::State::sized_for(const Extents& given) {
 bool Operation::State::is_allocated(const void* begin, std::size_t bytes) const {
   if (group->is_allocated(begin, bytes)) return true;
   if (!context.is_allocated(begin, bytes, 0)) return false;
-  throw std::runtime_error(record.operation + ": a buffer was allocated by a group that has not all ranks of " +
+  throw std::runtime_error(record.operation +
+                           ": a buffer was allocated, or adopted, by a group that has not all ranks of " +
                            name_group(group->ranks) + ", for which other things may lie there; allocate it with this " +
                            "group, or with one that has them all");
+}
+
+/// What is under way keeps what it was launched with, so this changes what follows alone.
+void Operation::State::set_windows(std::span<void* const> arguments, const Sized& sized) {
+  const LaunchWindows windows(manifest, context.adopted, sized.bytes, arguments);
+  if (windows.empty() && !has_windows) return;
+  for (LoadedKernel& kernel : kernels) kernel.set_windows(windows);
+  has_windows = !windows.empty();
 }
 
 /// Launches share flags, so one in another stream waits for all that has been enqueued in the last one's. A capture
@@ -287,29 +300,41 @@ void Operation::State::follow_last_launch(Stream stream) {
 /// memory overwritten.
 void Operation::State::check_agreement(std::span<void* const> arguments, const Sized& sized) {
   if (agreement == nullptr) return;
-  const auto each = [&](const auto& tell) {
-    for (const auto& [name, length] : sized.extents) tell(name, " = ", static_cast<std::uint64_t>(length));
-    const char* base = group->bases[static_cast<std::size_t>(group->rank)];
+  struct Said {
+    const std::string& name;
+    std::uint64_t value;
+    bool is_offset;
+    const Adoption* adoption;  ///< that it is an offset of; null: of the heap
+  };
+  const auto each = [&](const auto& say) {
+    for (const auto& [name, length] : sized.extents) {
+      say(Said{name, static_cast<std::uint64_t>(length), false, nullptr});
+    }
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Argument& argument = manifest.arguments[i];
       if (!argument.symmetric || sized.bytes[i] == 0) continue;
-      tell(argument.name, " at ", static_cast<std::uint64_t>(static_cast<const char*>(arguments[i]) - base));
+      const auto [adoption, offset] = context.place_of(arguments[i]);
+      say(Said{argument.name, offset, true, adoption});
     }
   };
   std::uint64_t digest = 0;
-  each([&](const std::string&, const char*, std::uint64_t value) {  // mixed as by splitmix64
-    digest = (digest ^ value) * 0x9e3779b97f4a7c15u;
+  each([&](const Said& said) {
+    constexpr int offset_bits = 48;  // an offset has no more
+    const std::uint64_t number = said.adoption != nullptr ? said.adoption->number : 0;
+    digest = (digest ^ said.value ^ number << offset_bits) * 0x9e3779b97f4a7c15u;  // mixed as by splitmix64
     digest ^= digest >> 29;
   });
   if (agreement->holds(++launches, digest * 0xbf58476d1ce4e5b9u)) return;
-  std::string said;
-  each([&](const std::string& name, const char* is, std::uint64_t value) {
-    said += (said.empty() ? "" : ", ") + name + is + std::to_string(value);
+  std::string text;
+  each([&](const Said& said) {
+    text += (text.empty() ? "" : ", ") + said.name + (said.is_offset ? " at " : " = ") + std::to_string(said.value);
+    if (said.adoption != nullptr) text += " of adopted memory " + std::to_string(said.adoption->number);
+    if (said.is_offset && said.adoption == nullptr) text += " of the heap";
   });
   record.failure = record.operation + ": launch " + std::to_string(launches) + " on rank " +
-                   std::to_string(context.rank) + " (" + said +
-                   " of the heap) is not that of another rank; all must launch with the same extents, " +
-                   "on buffers at the same offsets of their heaps";
+                   std::to_string(context.rank) + " (" + text +
+                   ") is not that of another rank; all must launch with the same extents, on buffers " +
+                   "at the same offsets of their heaps, or of what they adopted together";
   throw std::runtime_error(record.failure);
 }
 

@@ -56,7 +56,7 @@ WorldDevices devices_of(World& ranks) {
     const Context::State& rank = context.state().context;
     const std::vector<std::string> all =
         rank.collectives.all_gather({.call = "the devices of ranks", .state = {}},
-                                     pack({rank.device.description(), std::to_string(rank.ranks_on_device)}));
+                                    pack({rank.device.description(), std::to_string(rank.ranks_on_device)}));
     const std::lock_guard lock(mutex);
     devices.description = unpack(all.front(), 2)[0];
     for (const std::string& said : all)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace iris {
@@ -12,6 +13,10 @@ void Collectives::barrier(CollectiveCall call) {
 
 std::string Collectives::broadcast(CollectiveCall call, std::string content) {
   return std::move(all_gather(std::move(call), rank() == 0 ? std::move(content) : std::string()).front());
+}
+
+std::vector<Descriptor> Collectives::hand_over(const CollectiveCall& call, const Descriptor&) {
+  throw std::logic_error(call.call + ": ranks of one process have no files to hand over");
 }
 
 namespace {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "generator/manifest/descriptor.hpp"
+
 namespace iris {
 
 /// What a rank brings to a collective call. All that take part must bring the same.
@@ -32,6 +34,11 @@ class Collectives {
   virtual std::vector<std::string> all_gather(CollectiveCall call, std::string content) = 0;
   /// Memory of the host that is the same for all members: zeros, aligned to a cache line.
   virtual std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) = 0;
+  /// Whether the ranks are threads of one process, to which an address means the same.
+  virtual bool share_addresses() const { return true; }
+  /// Every rank's open file, as open in this process; negative where a rank gives none. One's own is a copy. Among
+  /// processes alone.
+  virtual std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
 
   void barrier(CollectiveCall call);
   /// Returns on every rank what rank 0 gave. The others' content is not looked at.

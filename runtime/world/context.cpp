@@ -55,9 +55,19 @@ bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
 }
 
 bool Context::State::is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const {
+  if (!on_heap(memory, bytes)) {
+    const Adoption* const adoption = adopted.find(memory, bytes);
+    return adoption != nullptr && (adoption->members & members) == members;
+  }
   const char* base = bases[static_cast<std::size_t>(rank)];
-  return on_heap(memory, bytes) &&
-         heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes, members);
+  return heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes, members);
+}
+
+Context::State::Place Context::State::place_of(const void* memory) const {
+  const char* const place = static_cast<const char*>(memory);
+  const Adoption* const adoption = on_heap(memory, 0) ? nullptr : adopted.find(memory, 0);
+  const char* const base = adoption != nullptr ? adoption->begin : bases[static_cast<std::size_t>(rank)];
+  return {adoption, static_cast<std::uint64_t>(place - base)};
 }
 
 void Context::State::synchronize(Stream stream) {

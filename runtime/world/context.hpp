@@ -10,6 +10,7 @@
 
 #include "iris/device/abi.hpp"
 #include "iris/world.hpp"
+#include "runtime/world/adopted_memory.hpp"
 #include "runtime/world/collectives.hpp"
 #include "runtime/world/heap.hpp"
 
@@ -39,6 +40,7 @@ struct Context::State {
   Device& device;
   const std::vector<char*>& bases;
   Heap heap;
+  AdoptedMemory adopted;
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
   std::exception_ptr deferred;        ///< a launch's failure found where it could not be thrown
@@ -49,8 +51,16 @@ struct Context::State {
 
   void synchronize(Stream stream);
   bool on_heap(const void* memory, std::size_t bytes) const;
-  /// Whether it lies within one allocation of a user of a group that has all these members, a bit for each rank.
+  /// Whether it lies within one allocation of a user of a group that has all these members, a bit for each rank, or
+  /// within one adoption of such a group.
   bool is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const;
+
+  /// Where symmetric memory lies, in words that every rank understands.
+  struct Place {
+    const Adoption* adoption;  ///< null: on the heap
+    std::uint64_t offset;      ///< in one or the other
+  };
+  Place place_of(const void* memory) const;
 
   /// Waits for all launches, on whichever streams.
   void finish();

@@ -82,6 +82,28 @@ bool Group::State::is_allocated(const void* memory, std::size_t bytes) const {
   return context.is_allocated(memory, bytes, members_);
 }
 
+void Group::State::adopt(void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const auto heap_begin = reinterpret_cast<std::uintptr_t>(bases[static_cast<std::size_t>(rank)]);
+  const bool apart = begin + bytes <= heap_begin || heap_begin + context.heap.size() <= begin;
+  context.adopted.adopt(
+      *this, memory, bytes,
+      apart || memory == nullptr ? "" : "the memory lies on the symmetric heap, and so is symmetric already");
+}
+
+void Group::State::release_adopted(void* memory) {
+  context.finish();
+  context.adopted.release(*this, memory);
+}
+
+char* Group::State::on_rank(const char* memory, int peer) const {
+  const auto [adoption, offset] = context.place_of(memory);
+  const auto world_rank = static_cast<std::size_t>(ranks[static_cast<std::size_t>(peer)]);
+  if (adoption == nullptr) return bases[static_cast<std::size_t>(peer)] + offset;
+  char* const base = adoption->bases[world_rank];
+  return base == nullptr ? nullptr : base + offset;
+}
+
 std::string Group::State::describe_holdings() const {
   const Holdings holdings = context.heap.holdings(number_);
   return "holds " + std::to_string(holdings.allocations) + " allocations of " + std::to_string(holdings.bytes) +
@@ -135,8 +157,16 @@ void Group::free(void* memory) {
   state_->free(memory, Owner::Kind::user);
 }
 
+void Group::as_symmetric(void* memory, std::size_t bytes) {
+  state_->adopt(memory, bytes);
+}
+
+void Group::release_symmetric(void* memory) {
+  state_->release_adopted(memory);
+}
+
 bool Group::is_symmetric(const void* memory, std::size_t bytes) const {
-  return state_->context.on_heap(memory, bytes);
+  return state_->context.on_heap(memory, bytes) || state_->context.adopted.find(memory, bytes) != nullptr;
 }
 
 void* Group::on_rank(void* memory, int rank) const {
@@ -144,12 +174,16 @@ void* Group::on_rank(void* memory, int rank) const {
     throw std::runtime_error("there is no rank " + std::to_string(rank) + " in a " +
                              (state_->suffix.empty() ? "world" : "group") + " of " + std::to_string(num_ranks()));
   }
-  if (!state_->context.on_heap(memory, 0)) {
+  if (!is_symmetric(memory, 0)) {
     throw std::runtime_error("rank " + std::to_string(state_->context.rank) +
                              " asks where memory lies on another rank that is not on the symmetric heap; take it from "
-                             "allocate()");
+                             "allocate(), or have as_symmetric() adopt it");
   }
-  return state_->on_rank(static_cast<char*>(memory), rank);
+  char* const place = state_->on_rank(static_cast<const char*>(memory), rank);
+  if (place != nullptr) return place;
+  throw std::runtime_error("rank " + std::to_string(state_->context.rank) + " asks where memory lies on rank " +
+                           std::to_string(ranks()[static_cast<std::size_t>(rank)]) +
+                           ", which has not adopted it; adopt it with a group that has both");
 }
 
 std::span<char* const> Group::heap_bases() const {

@@ -26,6 +26,7 @@ struct Group::State {
   std::unique_ptr<Collectives> collectives;
   std::string suffix;  ///< " in group {4, 6}", behind what is said of its calls and kernels; empty for all ranks
 
+  std::uint32_t members() const { return members_; }  ///< a bit for each rank of the world
   /// What a collective call is called in messages.
   std::string call(const std::string& text) const { return text + suffix; }
   /// Collective allocation under the name of the call that asks for it.
@@ -35,10 +36,11 @@ struct Group::State {
   void barrier(const std::string& call);
   /// Whether it lies within one allocation of a user's that is at the same place on all members.
   bool is_allocated(const void* memory, std::size_t bytes) const;
-  /// Of memory on this rank's heap.
-  char* on_rank(char* memory, int peer) const {
-    return memory - bases[static_cast<std::size_t>(rank)] + bases[static_cast<std::size_t>(peer)];
-  }
+  /// Collective, as Group's of these names.
+  void adopt(void* memory, std::size_t bytes);
+  void release_adopted(void* memory);
+  /// Of symmetric memory; null if `peer` has not adopted it with this rank.
+  char* on_rank(const char* memory, int peer) const;
 
  private:
   Owner owner(Owner::Kind kind) const { return {kind, number_, members_}; }

@@ -27,8 +27,8 @@ class ProcessCollectives final : public WorldCollectives {
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
   std::unique_ptr<Collectives> among(const std::vector<int>& ranks) override;
 
-  /// Every rank's descriptor, open in this process; negative where a rank gives none. One's own is a copy.
-  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
+  bool share_addresses() const override { return false; }
+  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own) override;
 
   /// The body of a run begins. All that is done before the first one counts as a run, too.
   void begin();

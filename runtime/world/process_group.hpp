@@ -22,10 +22,10 @@ class ProcessGroup final : public Collectives {
   int rank() const override { return rank_; }
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
+  bool share_addresses() const override { return false; }
+  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own) override;
 
  private:
-  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
-
   std::shared_ptr<Bootstrap> bootstrap_;
   std::vector<int> ranks_;
   std::vector<int> ascending_;

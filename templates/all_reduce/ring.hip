@@ -27,7 +27,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const i64 result_flag = partial_flag + 1;
 
   const Accumulate* const partials = launch.workspace<Accumulate>();
-  Accumulate* const next_partials = on_rank(context, launch.workspace<Accumulate>(), next);
+  Accumulate* const next_partials = heap_on_rank(context, launch.workspace<Accumulate>(), next);
   Config::Result* const next_output = on_rank(context, output.data, next);
 
   for (i64 chunk = 0; chunk < chunks; ++chunk) {

@@ -23,7 +23,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
   for (i32 offset = 1; offset < Config::world; ++offset) {
     const i32 peer = peer_at<Config::world>(context, offset);
-    Accumulate* const theirs = on_rank(context, sums, peer);
+    Accumulate* const theirs = heap_on_rank(context, sums, peer);
     BlockLock<Config> lock(launch, lock_of_tile, peer);
     if (!lock.acquire()) return;
     for_each_pack<Config::vector, Config::unroll>(threads, tile, [&](const auto& index) {

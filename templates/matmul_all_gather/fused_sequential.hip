@@ -54,12 +54,14 @@ struct Tiles : TileSequence {
   }
   template <i32 width>
   __device__ void push(const TileOrigin& tile, ThreadGroup group) const {
+    const Context& context = launch.context;
+    const i32 window = window_of(context, part.data);
     for_each_pack_of_tile<Config, width>(group, part, tile, [&](const auto& packs) {
       const auto index = packs.index(part.stride, tile);
       const auto values = load(part.data, index);
 #pragma unroll
       for (i32 offset = 1; offset < Config::world; ++offset) {
-        store(on_rank(launch.context, part.data, peer_at<Config::world>(launch.context, offset)), index, values);
+        store(on_rank_in(context, window, part.data, peer_at<Config::world>(context, offset)), index, values);
       }
     });
   }

@@ -58,7 +58,7 @@ struct Tiles : TileSequence {
   }
   __device__ TileImage<Config::Result> place(const Tile& tile) const {
     Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
-    return {on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination)};
+    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination)};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -90,13 +90,14 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
   }
   const auto rows = dense(output.data + shard.begin * shape.n, shard.end - shard.begin, shape.n);
   const TileOrigin origin = shape.origin(tile);
+  const i32 window = window_of(context, output.data);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), rows, origin, [&](const auto& packs) {
     const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
     const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
     const auto results = output.finish(index, sums);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
-      store(on_rank(context, output.data, peer_at<Config::world>(context, offset)), index, results);
+      store(on_rank_in(context, window, output.data, peer_at<Config::world>(context, offset)), index, results);
     }
   });
 }

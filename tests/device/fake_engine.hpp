@@ -80,7 +80,7 @@ class FakeHeaps {
 
   Context context(i32 rank) {
     Context context = {};
-    for (std::size_t peer = 0; peer < heaps_.size(); ++peer) context.heap[peer] = heaps_[peer].bytes;
+    for (std::size_t peer = 0; peer < heaps_.size(); ++peer) context.bases[0][peer] = heaps_[peer].bytes;
     Heap& mine = heaps_[static_cast<std::size_t>(rank)];
     context.rank = rank;
     context.world = static_cast<i32>(heaps_.size());

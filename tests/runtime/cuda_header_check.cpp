@@ -56,6 +56,14 @@ static_assert(
     call_compatible<decltype(Driver::cuMemExportToShareableHandle), decltype(&::cuMemExportToShareableHandle)>);
 static_assert(
     call_compatible<decltype(Driver::cuMemImportFromShareableHandle), decltype(&::cuMemImportFromShareableHandle)>);
+static_assert(call_compatible<decltype(Driver::cuMemRetainAllocationHandle), decltype(&::cuMemRetainAllocationHandle)>);
+static_assert(call_compatible<decltype(Driver::cuMemGetAddressRange_v2), decltype(&::cuMemGetAddressRange_v2)>);
+static_assert(call_compatible<decltype(Driver::cuPointerGetAttribute), decltype(&::cuPointerGetAttribute)>);
+static_assert(call_compatible<decltype(Driver::cuIpcGetMemHandle), decltype(&::cuIpcGetMemHandle)>);
+static_assert(call_compatible<decltype(Driver::cuIpcOpenMemHandle_v2), decltype(&::cuIpcOpenMemHandle_v2)>);
+static_assert(call_compatible<decltype(Driver::cuIpcCloseMemHandle), decltype(&::cuIpcCloseMemHandle)>);
+static_assert(pointer_attribute_pool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
+static_assert(ipc_lazy_enable_peer_access == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 static_assert(memory_pinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(location_device == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(handle_type_file == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);

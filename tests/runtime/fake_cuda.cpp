@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace {
 
@@ -19,6 +20,7 @@ constexpr int ok = 0;
 constexpr int invalid_value = 1;
 constexpr int not_initialized = 3;
 constexpr int invalid_context = 201;
+constexpr int not_found = 500;
 
 /// A context is a pointer into this array, at its device.
 char contexts[2];
@@ -51,6 +53,22 @@ int drop(void* memory) {
   std::free(memory);
   --state().live_allocations;
   return with_context();
+}
+
+std::size_t length_of(std::size_t bytes) {
+  return bytes;
+}
+std::size_t length_of(const FakeCuda::Mapped& mapped) {
+  return mapped.bytes;
+}
+
+/// Of ranges by their begin, the one that the memory lies in.
+template <typename Ranges>
+auto range_with(const Ranges& ranges, void* memory) {
+  const auto behind = ranges.upper_bound(static_cast<char*>(memory));
+  if (behind == ranges.begin()) return ranges.end();
+  const auto before = std::prev(behind);
+  return static_cast<char*>(memory) < before->first + length_of(before->second) ? before : ranges.end();
 }
 
 int make_handle(void** handle) {
@@ -123,9 +141,10 @@ int cuMemGetAllocationGranularity(std::size_t* unit, const void*, int) {
   *unit = std::size_t{2} << 20;
   return with_context();
 }
-int cuMemCreate(unsigned long long* handle, std::size_t bytes, const void*, unsigned long long flags) {
+int cuMemCreate(unsigned long long* handle, std::size_t bytes, const void* properties, unsigned long long flags) {
   const int file = ::memfd_create("fake memory", MFD_CLOEXEC);
   ++state().live_handles;
+  state().exportable[file] = static_cast<const int*>(properties)[1] == 1;  // requestedHandleTypes
   *handle = static_cast<unsigned long long>(file);
   return ::ftruncate(file, static_cast<off_t>(bytes)) == 0 && flags == 0 ? with_context() : invalid_value;
 }
@@ -143,34 +162,93 @@ int cuMemAddressFree(Address memory, std::size_t bytes) {
 }
 int cuMemMap(Address memory, std::size_t bytes, std::size_t offset, unsigned long long handle, unsigned long long) {
   ++state().live_mappings;
-  void* mapped = ::mmap(pointer(memory), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, static_cast<int>(handle),
-                        static_cast<off_t>(offset));
+  const int file = static_cast<int>(handle);
+  void* mapped = ::mmap(pointer(memory), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
+  state().mapped[static_cast<char*>(mapped)] = {bytes, ::dup(file), state().exportable[file]};
   return mapped == pointer(memory) ? with_context() : invalid_value;
 }
 int cuMemUnmap(Address memory, std::size_t bytes) {
+  const auto mapping = state().mapped.find(static_cast<char*>(pointer(memory)));
+  if (mapping == state().mapped.end() || mapping->second.bytes != bytes) return invalid_value;
+  if (::close(mapping->second.file) != 0) return invalid_value;
   --state().live_mappings;
+  state().mapped.erase(mapping);
   ::mmap(pointer(memory), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   return with_context();
 }
-int cuMemSetAccess(Address memory, std::size_t bytes, const void*, std::size_t count) {
+int cuMemSetAccess(Address memory, std::size_t bytes, const void* access, std::size_t count) {
   if (count != 1 || !state().may_be_accessed) return invalid_value;
+  state().accessing.insert(static_cast<const int*>(access)[1]);
   return ::mprotect(pointer(memory), bytes, PROT_READ | PROT_WRITE) == 0 ? with_context() : invalid_value;
 }
 int cuMemExportToShareableHandle(void* file, unsigned long long handle, int type, unsigned long long flags) {
+  if (!state().exportable[static_cast<int>(handle)]) return invalid_value;
   *static_cast<int*>(file) = ::dup(static_cast<int>(handle));
   return type == 1 && flags == 0 ? with_context() : invalid_value;
 }
 int cuMemImportFromShareableHandle(unsigned long long* handle, void* file, int type) {
   ++state().live_handles;
   *handle = static_cast<unsigned long long>(::dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(file))));
+  state().exportable[static_cast<int>(*handle)] = true;
   return type == 1 ? with_context() : invalid_value;
+}
+int cuMemRetainAllocationHandle(unsigned long long* handle, void* memory) {
+  const auto mapping = range_with(state().mapped, memory);
+  if (mapping == state().mapped.end()) return invalid_value;
+  const int file = ::dup(mapping->second.file);
+  ++state().live_handles;
+  state().exportable[file] = mapping->second.exportable;
+  *handle = static_cast<unsigned long long>(file);
+  return with_context();
+}
+/// Of virtual memory, the part that one handle is mapped to.
+int cuMemGetAddressRange_v2(Address* begin, std::size_t* bytes, Address memory) {
+  const auto plain = range_with(state().allocated, pointer(memory));
+  const auto mapping = range_with(state().mapped, pointer(memory));
+  if (plain != state().allocated.end()) {
+    *begin = reinterpret_cast<Address>(plain->first);
+    *bytes = plain->second;
+  } else if (mapping != state().mapped.end()) {
+    *begin = reinterpret_cast<Address>(mapping->first);
+    *bytes = mapping->second.bytes;
+  } else {
+    return not_found;
+  }
+  return with_context();
+}
+int cuPointerGetAttribute(void* value, int attribute, Address) {
+  *static_cast<void**>(value) = state().is_pools ? contexts : nullptr;
+  return attribute == 17 ? with_context() : invalid_value;
+}
+
+/// The handle is the address: processes of this fake share no memory but virtual memory.
+struct IpcHandle {
+  char reserved[64];
+};
+int cuIpcGetMemHandle(IpcHandle* handle, Address memory) {
+  if (!state().allocated.contains(static_cast<char*>(pointer(memory)))) return invalid_value;
+  std::memcpy(handle->reserved, &memory, sizeof memory);
+  return with_context();
+}
+int cuIpcOpenMemHandle_v2(Address* memory, IpcHandle handle, unsigned flags) {
+  std::memcpy(memory, handle.reserved, sizeof *memory);
+  ++state().opened_handles;
+  ++state().open_handles;
+  return flags == 1 ? with_context() : invalid_value;
+}
+int cuIpcCloseMemHandle(Address) {
+  --state().open_handles;
+  return with_context();
 }
 
 int cuMemAlloc_v2(Address* memory, std::size_t bytes) {
-  *memory = reinterpret_cast<Address>(dirty(bytes));
+  char* const made = static_cast<char*>(dirty(bytes));
+  state().allocated[made] = bytes;
+  *memory = reinterpret_cast<Address>(made);
   return with_context();
 }
 int cuMemFree_v2(Address memory) {
+  state().allocated.erase(static_cast<char*>(pointer(memory)));
   return drop(pointer(memory));
 }
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <set>
+
 /// What cuTensorMapEncodeTiled was given.
 struct TensorMapCall {
   int type, rank, interleave, swizzle, out_of_bounds;
@@ -18,7 +22,19 @@ struct FakeCuda {
   int live_handles = 0;   ///< of virtual memory management
   int live_mappings = 0;  ///< of those, in reserved addresses
   bool may_be_accessed = true;
-  int loaded_functions = 0;  ///< by cuFuncLoad
+  bool is_pools = false;                   ///< memory is what cudaMallocAsync gives
+  std::set<int> accessing;                 ///< devices that cuMemSetAccess was called for
+  std::map<char*, std::size_t> allocated;  ///< by cuMemAlloc
+  struct Mapped {
+    std::size_t bytes;
+    int file;
+    bool exportable;
+  };
+  std::map<char*, Mapped> mapped;  ///< by cuMemMap
+  std::map<int, bool> exportable;  ///< handles of virtual memory management
+  int opened_handles = 0;          ///< by cuIpcOpenMemHandle, ever
+  int open_handles = 0;            ///< of those, not closed
+  int loaded_functions = 0;        ///< by cuFuncLoad
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
   TensorMapCall tensor_map = {};  ///< the last

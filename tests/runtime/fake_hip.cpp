@@ -88,12 +88,12 @@ bool holds(void* begin, const char* data, std::size_t bytes) {
 
 /// As if every kernel were an all_reduce of so many f32, of buffers that all ranks have filled before they launch.
 void sum_over_ranks(const iris::device::Context& context, const char* input, char* output, std::size_t count) {
-  char* const base = context.heap[context.rank];
+  char* const base = context.bases[0][context.rank];
   if (!holds(base, input, count * sizeof(float)) || !holds(base, output, count * sizeof(float))) return;
   for (std::size_t i = 0; i < count; ++i) {
     float sum = 0;
     for (int rank = 0; rank < context.world; ++rank) {
-      sum += reinterpret_cast<const float*>(input - base + context.heap[rank])[i];
+      sum += reinterpret_cast<const float*>(input - base + context.bases[0][rank])[i];
     }
     reinterpret_cast<float*>(output)[i] = sum;
   }
@@ -188,6 +188,17 @@ int hipIpcCloseMemHandle(void* memory) {
   if (memories.at(memory).file < 0) ::munmap(memory, memories.at(memory).bytes);
   --state().open_handles;
   return ok;
+}
+
+int hipMemGetAddressRange(void** begin, std::size_t* bytes, void* memory) {
+  const std::lock_guard lock(mutex);
+  for (const auto& [first, mapped] : memories) {
+    if (memory < first || memory >= static_cast<char*>(first) + mapped.bytes) continue;
+    *begin = first;
+    *bytes = mapped.bytes;
+    return ok;
+  }
+  return not_found;
 }
 
 int hipExtMallocWithFlags(void** memory, std::size_t bytes, unsigned) {

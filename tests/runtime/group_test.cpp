@@ -375,7 +375,8 @@ TEST(GroupErrors, RefuseBuffersThatNotAllMembersHave) {
     if (rank == 1) sum.launch({of_pair, of_all}, extents);
   });
   EXPECT_EQ(failures[1],
-            "sum_of_two in group {1, 2}: a buffer was allocated by a group that has not all ranks of group {1, 2}, for "
+            "sum_of_two in group {1, 2}: a buffer was allocated, or adopted, by a group that has not all ranks of "
+            "group {1, 2}, for "
             "which other things may lie there; allocate it with this group, or with one that has them all");
 }
 

@@ -53,6 +53,11 @@ static_assert(call_compatible<decltype(Functions::hipMemImportFromShareableHandl
 static_assert(call_compatible<decltype(Functions::hipIpcGetMemHandle), decltype(&::hipIpcGetMemHandle)>);
 static_assert(call_compatible<decltype(Functions::hipIpcOpenMemHandle), decltype(&::hipIpcOpenMemHandle)>);
 static_assert(call_compatible<decltype(Functions::hipIpcCloseMemHandle), decltype(&::hipIpcCloseMemHandle)>);
+static_assert(call_compatible<decltype(Functions::hipMemGetAddressRange), decltype(&::hipMemGetAddressRange)>);
+static_assert(
+    call_compatible<decltype(Functions::hipMemRetainAllocationHandle), decltype(&::hipMemRetainAllocationHandle)>);
+static_assert(call_compatible<decltype(Functions::hipPointerGetAttribute), decltype(&::hipPointerGetAttribute)>);
+static_assert(pointer_attribute_pool == HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(memory_pinned == hipMemAllocationTypePinned);
 static_assert(location_device == hipMemLocationTypeDevice);
 static_assert(handle_type_file == hipMemHandleTypePosixFileDescriptor);

@@ -68,6 +68,23 @@ class HipOperation : public testing::Test {
   FakeHip* fake_ = nullptr;
 };
 
+TEST_F(HipOperation, TakesAdoptedMemoryThatTheLibraryAllocated) {
+  with_operation([this](Rank& rank) {
+    Context& context = rank.context;
+    char* const memory = static_cast<char*>(context.device().allocate(1024));
+    context.as_symmetric(memory + 256, 512);
+    rank.operation.launch({memory + 256, memory + 512}, extents);
+    EXPECT_EQ(fake_->launches.size(), 1U);
+    EXPECT_NE(error_of([&] { rank.operation.launch({memory + 256, memory + 576}, extents); }), "") << "beyond the end";
+    context.release_symmetric(memory + 256);
+    EXPECT_NE(error_of([&] { rank.operation.launch({memory + 256, memory + 512}, extents); }), "");
+    context.device().release(memory);
+    std::array<char, 512> elsewhere{};
+    const std::string error = error_of([&] { context.as_symmetric(elsewhere.data(), elsewhere.size()); });
+    EXPECT_NE(error.find("is no allocation of the GPU's library"), std::string::npos) << error;
+  });
+}
+
 TEST_F(HipOperation, LaunchesInOneStreamWithoutMore) {
   with_operation([this](Rank& rank) {
     for (int launch = 0; launch < 3; ++launch) rank.launch(rank.first);

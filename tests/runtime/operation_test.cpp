@@ -220,15 +220,17 @@ TEST(Operation, RefusesOtherExtentsThanAnotherRanks) {
               operation.launch({input, output}, of_n(8));
               operation.launch({input, output}, of_n(context.rank() == 2 ? 4 : 64));
             }),
-            "sum_of_three: launch 2 on rank 2 (m = 1, n = 4, input at 0, output at 256 of the heap) is not that of "
-            "another rank; all must launch with the same extents, on buffers at the same offsets of their heaps");
+            "sum_of_three: launch 2 on rank 2 (m = 1, n = 4, input at 0 of the heap, output at 256 of the heap) is not "
+            "that of "
+            "another rank; all must launch with the same extents, on buffers at the same offsets of their heaps, or "
+            "of what they adopted together");
 }
 
 TEST(Operation, RefusesBuffersAtOtherOffsetsThanAnotherRanks) {
   const std::string failure = failure_of_rank_2([](Context& context, Operation& operation, char* input, char* output) {
     operation.launch({input, output + (context.rank() == 2 ? 128 : 0)}, of_n(8));
   });
-  expect_part(failure, "(m = 1, n = 8, input at 0, output at 384 of the heap) is not that of another rank");
+  expect_part(failure, "(m = 1, n = 8, input at 0 of the heap, output at 384 of the heap) is not that of another rank");
 }
 
 /// Each launch in another stream than the one before, whose output it takes; nobody waits in between.

@@ -59,6 +59,13 @@ struct MatrixLayout {
   int box_columns = 1;
   bool operator==(const MatrixLayout&) const = default;
 };
+/// Memory as another process is told of it, to address it, too.
+struct ExportedMemory {
+  std::vector<int> files = {};          ///< open, to be mapped side by side; whoever has them closes them
+  std::vector<std::size_t> sizes = {};  ///< of each, in bytes
+  std::string handle = {};              ///< where no file stands for it: of the GPU's library
+  std::size_t offset = 0;               ///< of the memory in what files or handle stand for
+};
 /// Most arguments that a launch may have.
 inline constexpr std::size_t max_arguments = 32;
 
@@ -88,6 +95,13 @@ class Device {
   /// By what that is done: "IPC handles".
   virtual std::string sharing() const = 0;
   virtual void* import_memory(int file, std::size_t bytes) = 0;
+  /// Memory that this device did not allocate becomes addressable from the devices with these indexes, of this process.
+  virtual void open_to_devices(void* memory, std::size_t bytes, std::span<const int> devices) = 0;
+  /// It becomes addressable from other processes of this host, until release_adopted() of the same address.
+  virtual ExportedMemory export_adopted(void* memory, std::size_t bytes) = 0;
+  /// Where that lies here which another process has exported, until release_adopted() of what this returns.
+  virtual void* import_adopted(const ExportedMemory& exported, std::size_t bytes) = 0;
+  virtual void release_adopted(void* memory) noexcept = 0;
   /// Host memory that device and host both address, zeroed.
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void release_host(void* memory) noexcept = 0;

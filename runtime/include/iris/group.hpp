@@ -29,10 +29,28 @@ class Group {
   /// Local, of what allocate() of this group returned. Members free the same in the same order; the memory is reused
   /// after the group's next allocate() or barrier() by which all have done so.
   void free(void* memory);
-  /// Whether [memory, memory + bytes) lies on this rank's heap. False for an empty range outside it.
+  /// Makes memory symmetric that somebody else allocated, [memory, memory + bytes) of each member: operations of this
+  /// group, and of others with some of its ranks, take buffers that lie in it, at the same offset on every member, as
+  /// they take those on the heap, and is_symmetric() and on_rank() know it. Content and owner stay as they were. It
+  /// must outlive its adoption, which ends with release_symmetric(), or with the World.
+  ///
+  /// Collective over the group: every member gives memory of its own, of the same size. Throws in words, on every
+  /// member alike, where one gives none, or what overlaps the heap or something adopted already, or what others cannot
+  /// address:
+  /// - on a GPU it is what the GPU's library allocated (cudaMalloc or hipMalloc, virtual memory management), and so
+  ///   what caching allocators give out; where ranks are processes, virtual memory must have been created so that it
+  ///   can be exported as a file. No pool's (cudaMallocAsync).
+  /// - on the CPU it is anything among threads; where ranks are processes it is whole pages, as of
+  ///   std::aligned_alloc(4096, …), which nobody else uses while they are adopted or released.
+  void as_symmetric(void* memory, std::size_t bytes);
+  /// Ends this group's adoption of what begins at `memory`. Collective: waits for this rank's work, then for every
+  /// member. Whoever launches graphs on it waits for them before, and launches them no more.
+  void release_symmetric(void* memory);
+  /// Whether [memory, memory + bytes) lies on this rank's heap, or in memory that it has adopted as one range. False
+  /// for an empty range outside.
   bool is_symmetric(const void* memory, std::size_t bytes) const;
-  /// The same object on the heap of another member, as addressable from here. `rank` is within the group. Throws if
-  /// `memory` is not on the heap.
+  /// The same object of another member, as addressable from here. `rank` is within the group. Throws if `memory` is
+  /// not symmetric, or was adopted by ranks of which that is none.
   void* on_rank(void* memory, int rank) const;
   /// Of the members, in the group's order.
   std::span<char* const> heap_bases() const;

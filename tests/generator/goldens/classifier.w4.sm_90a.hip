@@ -80,12 +80,13 @@ struct Tiles : TileSequence {
 template <i32 width>
 __device__ __forceinline__ void push_tile(const Context& context, const Matrix<Config::Result>& part,
                                           const TileOrigin& origin) {
+  const i32 window = window_of(context, part.data);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), part, origin, [&](const auto& packs) {
     const auto index = packs.index(part.stride, origin);
     const auto values = load(part.data, index);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {
-      store(on_rank(context, part.data, peer_at<Config::world>(context, offset)), index, values);
+      store(on_rank_in(context, window, part.data, peer_at<Config::world>(context, offset)), index, values);
     }
   });
 }

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_4ec3332a1345626d {
+inline namespace builds_068104c608545ca1 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -36,5 +36,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_4ec3332a1345626d
+}  // namespace builds_068104c608545ca1
 }  // namespace irisgen_kernels

@@ -31,8 +31,9 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
+  const i32 window = window_of(context, input);
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
+  for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank_in(context, window, input, rank);
   const auto outputs = on_peers<Config::world>(context, output.data);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {

@@ -31,17 +31,20 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x636a8650
+#define IRIS_DEVICE_ABI_HPP 0xfe0accaa
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 10;
+inline constexpr i32 abi_version = 11;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
+
+/// Ranges of adopted memory that the symmetric buffers of one launch may lie in, beside the heap.
+inline constexpr i32 max_windows = 4;
 
 /// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp, which calls one
 /// that it does not know a signal: another kind of wait is no other ABI.
@@ -71,9 +74,10 @@ struct Fault {
 /// in one launch is more than it showed in any before. 2^24 steps a launch; launches wrap around after 2^40.
 inline constexpr i32 flag_step_bits = 24;
 
-/// The first argument of every kernel, by value.
+/// The first argument of every kernel, by value, and so are its windows: ranges of symmetric memory, of which number 0
+/// is the heap, and the others are the adopted memory that this launch's buffers lie in. A table of them in memory
+/// would cost a kernel a load before its first store, and could not be changed while a captured launch may yet read it.
 struct Context {
-  char* heap[max_world];  ///< base of each rank's symmetric heap, as addressable from this rank
   i32 rank;
   i32 world;
   u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
@@ -82,6 +86,11 @@ struct Context {
   u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
+  i32 windows;     ///< beside the heap; mostly 0
+  /// Where each rank's part of a window begins, as addressable from this rank. One array, so that a kernel chooses by
+  /// an index: of pointers into its arguments compilers make a copy on the stack.
+  char* bases[1 + max_windows][max_world];
+  u64 bytes[1 + max_windows];  ///< of each rank's part; the heap's is not given
 };
 
 /// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of two dimensions (columns, rows). Encoded by
@@ -91,7 +100,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x636a8650
+#elif IRIS_DEVICE_ABI_HPP != 0xfe0accaa
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -486,15 +495,39 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 // --- iris/device/context.hpp
 
 #ifndef IRIS_DEVICE_CONTEXT_HPP
-#define IRIS_DEVICE_CONTEXT_HPP 0x84bffaea
+#define IRIS_DEVICE_CONTEXT_HPP 0xc6d6fa30
 
 namespace iris::device {
 
-/// The object at `mine` on this rank's symmetric heap, as it lies on `peer`'s. An address, nothing is read.
+/// The object at `mine`, in that window of this rank's, as it lies on `peer`. An address, nothing is read.
+template <typename T>
+__device__ __forceinline__ T* on_rank_in(const Context& context, i32 window, T* mine, i32 peer) {
+  const i64 offset = reinterpret_cast<const char*>(mine) - context.bases[window][context.rank];
+  return reinterpret_cast<T*>(context.bases[window][peer] + offset);
+}
+
+/// The same of what is known to lie on the heap, as flags and the workspace do.
+template <typename T>
+__device__ __forceinline__ T* heap_on_rank(const Context& context, T* mine, i32 peer) {
+  return on_rank_in(context, 0, mine, peer);
+}
+
+/// The window of the launch that the symmetric object at `mine` lies in; 0, the heap, where it has no other.
+template <typename T>
+__device__ __forceinline__ i32 window_of(const Context& context, T* mine) {
+  i32 found = 0;
+#pragma unroll 1
+  for (i32 window = 1; window <= context.windows; ++window) {
+    const i64 offset = reinterpret_cast<const char*>(mine) - context.bases[window][context.rank];
+    if (static_cast<u64>(offset) < context.bytes[window]) found = window;
+  }
+  return found;
+}
+
+/// The symmetric object at `mine`, on the heap or in adopted memory, as it lies on `peer`.
 template <typename T>
 __device__ __forceinline__ T* on_rank(const Context& context, T* mine, i32 peer) {
-  const i64 offset = reinterpret_cast<const char*>(mine) - context.heap[context.rank];
-  return reinterpret_cast<T*>(context.heap[peer] + offset);
+  return on_rank_in(context, window_of(context, mine), mine, peer);
 }
 
 /// The rank that is `offset` after this one in a circle of `world`, offset being from 0 to world - 1. Loops over peers
@@ -513,19 +546,31 @@ struct OnPeers {
   __device__ __forceinline__ T* operator[](i32 offset) const { return objects[offset]; }
 };
 
-/// Of the object at `mine`. Addresses for a loop, which need not be found anew in each iteration.
+/// Of the object at `mine`, in that window.
 template <i32 world, typename T>
-__device__ __forceinline__ OnPeers<T, world> on_peers(const Context& context, T* mine) {
+__device__ __forceinline__ OnPeers<T, world> on_peers_in(const Context& context, i32 window, T* mine) {
   OnPeers<T, world> peers;
 #pragma unroll
   for (i32 offset = 0; offset < world; ++offset) {
-    peers.objects[offset] = on_rank(context, mine, peer_at<world>(context, offset));
+    peers.objects[offset] = on_rank_in(context, window, mine, peer_at<world>(context, offset));
   }
   return peers;
 }
 
+/// Of the symmetric object at `mine`. Addresses for a loop, which need not be found anew in each iteration.
+template <i32 world, typename T>
+__device__ __forceinline__ OnPeers<T, world> on_peers(const Context& context, T* mine) {
+  return on_peers_in<world>(context, window_of(context, mine), mine);
+}
+
+/// The same of what lies on the heap, as heap_on_rank().
+template <i32 world, typename T>
+__device__ __forceinline__ OnPeers<T, world> heap_on_peers(const Context& context, T* mine) {
+  return on_peers_in<world>(context, 0, mine);
+}
+
 }  // namespace iris::device
-#elif IRIS_DEVICE_CONTEXT_HPP != 0x84bffaea
+#elif IRIS_DEVICE_CONTEXT_HPP != 0xc6d6fa30
 #error "iris/device/context.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -683,7 +728,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x46109d9c
+#define IRIS_DEVICE_SIGNAL_HPP 0x1b4eb02a
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -707,7 +752,7 @@ __device__ constexpr i64 flags(const Launch<Config>&) {
 /// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
 template <typename Config>
 __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
-  platform::store_flag(on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+  platform::store_flag(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
 }
 
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
@@ -764,7 +809,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x46109d9c
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x1b4eb02a
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1123,19 +1168,19 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 // --- iris/device/rma.hpp
 
 #ifndef IRIS_DEVICE_RMA_HPP
-#define IRIS_DEVICE_RMA_HPP 0x02564db2
+#define IRIS_DEVICE_RMA_HPP 0xdb5d3a98
 
 /// Reading and writing the memory of any rank. All accesses are plain: another rank sees a store, and a load sees
 /// another rank's store, only when ordered by a signal (signal.hpp, barrier.hpp) or an atomic (atomics.hpp).
 namespace iris::device {
 
-/// The element at `mine`, as it is on rank `from`. `mine` lies on the symmetric heap.
+/// The element at `mine`, as it is on rank `from`. `mine` is symmetric: on the heap, or in adopted memory.
 template <typename T>
 __device__ __forceinline__ T load(const Context& context, const T* mine, i32 from) {
   return load_pack<1>(on_rank(context, mine, from))[0];
 }
 
-/// Writes the element at `mine` of rank `to`. `mine` lies on the symmetric heap.
+/// Writes the element at `mine` of rank `to`. `mine` is symmetric.
 template <typename T>
 __device__ __forceinline__ void store(const Context& context, T* mine, T value, i32 to) {
   store_pack(on_rank(context, mine, to), Pack<T, 1>{{value}});
@@ -1202,7 +1247,7 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_RMA_HPP != 0x02564db2
+#elif IRIS_DEVICE_RMA_HPP != 0xdb5d3a98
 #error "iris/device/rma.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1446,8 +1491,9 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (!same_block_barrier(launch, Wait::entry)) return;
 
   const Config::Element* inputs[Config::world];
+  const i32 window = window_of(context, input);
 #pragma unroll
-  for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank(context, input, rank);
+  for (i32 rank = 0; rank < Config::world; ++rank) inputs[rank] = on_rank_in(context, window, input, rank);
   const auto outputs = on_peers<Config::world>(context, output.data);
   const Range shard = shard_of(m * n, Config::world, context.rank, Config::vector);
   for_each_pack<Config::vector, Config::unroll>(grid_threads<Config>(), shard, [&](const auto& index) {

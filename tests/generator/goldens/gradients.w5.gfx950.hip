@@ -40,9 +40,10 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
 
   const i64 count = m * n;
   const Config::Element* shards[Config::world];
+  const i32 window = window_of(context, input);
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {
-    shards[rank] = on_rank(context, input + context.rank * count, rank);
+    shards[rank] = on_rank_in(context, window, input + context.rank * count, rank);
   }
   // Shards are aligned for packs if their length is a multiple of one.
   if (count % Config::vector == 0) {

@@ -35,12 +35,13 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                                 [&](const auto& index) { store(output, index, load(input, index)); });
   if (!same_block_barrier(launch, Wait::entry)) return;
 
+  const i32 window = window_of(context, output);
   // Neighbouring threads add to neighbouring elements, so that the atomics of a wave travel together.
   for_each_pack<1, Config::unroll>(threads, shard, [&](const auto& index) {
     const auto values = load(input, index);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {
-      Config::Result* const theirs = on_rank(context, output, peer_at<Config::world>(context, offset));
+      Config::Result* const theirs = on_rank_in(context, window, output, peer_at<Config::world>(context, offset));
 #pragma unroll
       for (int i = 0; i < index.count; ++i) atomic_add(theirs + index[i], values.packs[i][0]);
     }

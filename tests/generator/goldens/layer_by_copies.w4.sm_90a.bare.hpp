@@ -176,7 +176,7 @@ class LayerByCopiesW4 {
   /// What a kernel is passed first.
   iris::device::Context context(const Layout::Kernel& kernel) const {
     iris::device::Context context{};
-    for (int peer = 0; peer < world; ++peer) context.heap[peer] = rank_.bases[peer];
+    for (int peer = 0; peer < world; ++peer) context.bases[0][peer] = rank_.bases[peer];
     context.rank = rank_.rank;
     context.world = world;
     context.flags = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.flags);

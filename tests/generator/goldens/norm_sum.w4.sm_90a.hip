@@ -35,7 +35,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   // since the last launch waited until every rank had started it.
   Element* const slots = launch.workspace<Element>();
   const i64 slot = round_up(all.end, Config::vector);
-  const auto our_slots = on_peers<Config::world>(context, slots + context.rank * slot);
+  const auto our_slots = heap_on_peers<Config::world>(context, slots + context.rank * slot);
   for_each_pack<Config::vector, Config::unroll>(threads, all, [&](const auto& index) {
     const auto values = load(input, index);
 #pragma unroll

@@ -83,8 +83,8 @@ __device__ void keeps_addresses_in_an_array(const Context& context, const typena
 template <typename Config>
 __device__ void reads_its_own_heap(const Context& context, const typename Config::Element* in,
                                    typename Config::Element* out, i64 m, i64 n) {
-  const i64 offset = reinterpret_cast<const char*>(in) - context.heap[context.rank];
-  const auto* mine = reinterpret_cast<const f32*>(context.heap[context.rank] + offset);
+  const i64 offset = reinterpret_cast<const char*>(in) - context.bases[0][context.rank];
+  const auto* mine = reinterpret_cast<const f32*>(context.bases[0][context.rank] + offset);
   if (thread_index() == 0) out[0] = mine[0];
 }
 

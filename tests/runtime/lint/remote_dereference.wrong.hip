@@ -109,8 +109,8 @@ __device__ void computes_the_address_itself(const Context& context, const typena
                                             typename Config::Element* out, i64 m, i64 n) {
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
-  const i64 offset = reinterpret_cast<const char*>(in) - context.heap[context.rank];
-  const auto* theirs = reinterpret_cast<const f32*>(context.heap[1] + offset);
+  const i64 offset = reinterpret_cast<const char*>(in) - context.bases[0][context.rank];
+  const auto* theirs = reinterpret_cast<const f32*>(context.bases[0][1] + offset);
   if (thread_index() == 0) out[0] = theirs[0];  // expect: iris-remote-dereference
   same_block_barrier(launch, Wait::exit);
 }

@@ -7,10 +7,13 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 10;
+inline constexpr i32 abi_version = 11;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
+
+/// Ranges of adopted memory that the symmetric buffers of one launch may lie in, beside the heap.
+inline constexpr i32 max_windows = 4;
 
 /// What a rank was waiting for when a bounded wait ran out. Names for people: runtime/system/fault.hpp, which calls one
 /// that it does not know a signal: another kind of wait is no other ABI.
@@ -40,9 +43,10 @@ struct Fault {
 /// in one launch is more than it showed in any before. 2^24 steps a launch; launches wrap around after 2^40.
 inline constexpr i32 flag_step_bits = 24;
 
-/// The first argument of every kernel, by value.
+/// The first argument of every kernel, by value, and so are its windows: ranges of symmetric memory, of which number 0
+/// is the heap, and the others are the adopted memory that this launch's buffers lie in. A table of them in memory
+/// would cost a kernel a load before its first store, and could not be changed while a captured launch may yet read it.
 struct Context {
-  char* heap[max_world];  ///< base of each rank's symmetric heap, as addressable from this rank
   i32 rank;
   i32 world;
   u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
@@ -51,6 +55,11 @@ struct Context {
   u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
+  i32 windows;     ///< beside the heap; mostly 0
+  /// Where each rank's part of a window begins, as addressable from this rank. One array, so that a kernel chooses by
+  /// an index: of pointers into its arguments compilers make a copy on the stack.
+  char* bases[1 + max_windows][max_world];
+  u64 bytes[1 + max_windows];  ///< of each rank's part; the heap's is not given
 };
 
 /// A matrix as NVIDIA's tensor memory accelerator reads it: a CUtensorMap of two dimensions (columns, rows). Encoded by

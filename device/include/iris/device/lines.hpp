@@ -133,7 +133,7 @@ class Mailbox {
   __device__ __forceinline__ void send(i64 line, const LinePack<Element>& values, i32 peer) const {
     const auto halves = __builtin_bit_cast(Halves, values);
     const u64 mark = u64{launch_.mark()} << 32;
-    platform::store_words(on_rank(launch_.context, words(line, launch_.context.rank), peer),
+    platform::store_words(heap_on_rank(launch_.context, words(line, launch_.context.rank), peer),
                           {mark | halves.values[0], mark | halves.values[1]});
   }
 

@@ -22,7 +22,7 @@ template <typename Config>
 class BlockLock {
  public:
   __device__ __forceinline__ BlockLock(const Launch<Config>& launch, i64 lock, i32 peer)
-      : launch_(launch), next_(on_rank(launch.context, launch.context.flags + lock, peer)), peer_(peer) {}
+      : launch_(launch), next_(heap_on_rank(launch.context, launch.context.flags + lock, peer)), peer_(peer) {}
 
   /// Waits for this block's turn, and acquires what those before it published. False on every thread, with the fault
   /// recorded, if it did not come in time: the kernel returns.

@@ -8,13 +8,13 @@
 /// another rank's store, only when ordered by a signal (signal.hpp, barrier.hpp) or an atomic (atomics.hpp).
 namespace iris::device {
 
-/// The element at `mine`, as it is on rank `from`. `mine` lies on the symmetric heap.
+/// The element at `mine`, as it is on rank `from`. `mine` is symmetric: on the heap, or in adopted memory.
 template <typename T>
 __device__ __forceinline__ T load(const Context& context, const T* mine, i32 from) {
   return load_pack<1>(on_rank(context, mine, from))[0];
 }
 
-/// Writes the element at `mine` of rank `to`. `mine` lies on the symmetric heap.
+/// Writes the element at `mine` of rank `to`. `mine` is symmetric.
 template <typename T>
 __device__ __forceinline__ void store(const Context& context, T* mine, T value, i32 to) {
   store_pack(on_rank(context, mine, to), Pack<T, 1>{{value}});

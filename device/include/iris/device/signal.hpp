@@ -25,7 +25,7 @@ __device__ constexpr i64 flags(const Launch<Config>&) {
 /// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
 template <typename Config>
 __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
-  platform::store_flag(on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+  platform::store_flag(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
 }
 
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.

@@ -71,7 +71,9 @@ class Aliases : public clang::DynamicRecursiveASTVisitor {
     }
     // on_rank(context, p, peer) is the same object on another rank.
     if (const auto* call = llvm::dyn_cast<clang::CallExpr>(expression))
-      return name_of(*call) == "on_rank" && call->getNumArgs() == 3 ? root_of(call->getArg(1), depth + 1) : nullptr;
+      return (name_of(*call) == "on_rank" || name_of(*call) == "heap_on_rank") && call->getNumArgs() == 3
+                 ? root_of(call->getArg(1), depth + 1)
+                 : nullptr;
     if (const auto* choice = llvm::dyn_cast<clang::ConditionalOperator>(expression))
       return root_of(choice->getTrueExpr(), depth + 1);
     return nullptr;

@@ -95,7 +95,8 @@ Addresses::Places Addresses::of(const clang::Expr* expression) const {
     return behind != nullptr && behind->getOpcode() == clang::UO_Deref ? of(behind->getSubExpr()) : Places{};
   }
   if (const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(inner)) {
-    if (is_context_field(element->getBase(), "heap")) {
+    const auto* window = llvm::dyn_cast<clang::ArraySubscriptExpr>(stripped(element->getBase()));
+    if (window != nullptr && is_context_field(window->getBase(), "bases")) {
       return is_context_field(element->getIdx(), "rank") ? Places{} : Places{Memory::remote};
     }
     const clang::VarDecl* array = variable_of(element->getBase());

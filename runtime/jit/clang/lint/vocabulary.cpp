@@ -18,6 +18,8 @@ constexpr std::array functions = {
     Function{.name = "grid_threads", .differs = threads | blocks},
     Function{.name = "block_threads", .differs = threads},
     Function{.name = "on_rank", .result = Memory::remote},
+    Function{.name = "heap_on_rank", .result = Memory::remote},
+    Function{.name = "on_rank_in", .result = Memory::remote},
     Function{.name = "Launch::workspace", .result = Memory::workspace, .differs = nobody},
     Function{.name = "workspace", .result = Memory::workspace, .differs = nobody},
     Function{.name = "flags", .differs = nobody},
@@ -96,8 +98,8 @@ struct Field {
 };
 
 constexpr std::array fields = {
-    Field{"Context::rank", ranks}, Field{"Context::world", nobody},    Field{"Context::workspace", nobody},
-    Field{"Context::heap", ranks}, Field{"ThreadGroup::size", nobody},
+    Field{"Context::rank", ranks},  Field{"Context::world", nobody},    Field{"Context::workspace", nobody},
+    Field{"Context::bases", ranks}, Field{"ThreadGroup::size", nobody},
 };
 
 bool is_device_namespace(const clang::DeclContext* context) {

@@ -76,7 +76,7 @@ struct TileByTile {
         const auto values = load(own.matrix.data, index);
 #pragma unroll
         for (i32 offset = 1; offset < Config::world; ++offset) {
-          store(on_rank(context, slot, peer_at<Config::world>(context, offset)), index, values);
+          store(heap_on_rank(context, slot, peer_at<Config::world>(context, offset)), index, values);
         }
       });
       sync_block_after_stores();

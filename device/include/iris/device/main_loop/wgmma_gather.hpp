@@ -69,8 +69,8 @@ struct StagePush {
       platform::wait_barrier(ring.full[out.slot], out.parity);
 #pragma unroll
       for (i32 offset = 1; offset < Config::world; ++offset) {
-        platform::copy_out(on_rank(context, stage, peer_at<Config::world>(context, offset)), ring.slot[out.slot].data,
-                           static_cast<u32>(rows * staged_row_bytes));
+        platform::copy_out(heap_on_rank(context, stage, peer_at<Config::world>(context, offset)),
+                           ring.slot[out.slot].data, static_cast<u32>(rows * staged_row_bytes));
       }
       platform::commit_copies_out();
       out.advance();
@@ -141,8 +141,9 @@ struct StagePushBeside {
       Element* const stage = to + out.number() * GatheredStages<Config>::stage_elements;
 #pragma unroll
       for (i32 offset = 1; offset < Config::world; ++offset) {
-        platform::copy_out(on_rank(context, stage + out.row * Config::tile_k, peer_at<Config::world>(context, offset)),
-                           pieces.slot[out.slot].data, static_cast<u32>(out.rows_of_piece() * staged_row_bytes));
+        platform::copy_out(
+            heap_on_rank(context, stage + out.row * Config::tile_k, peer_at<Config::world>(context, offset)),
+            pieces.slot[out.slot].data, static_cast<u32>(out.rows_of_piece() * staged_row_bytes));
       }
       platform::commit_copies_out();
       platform::wait_copies_out_read<1>();
