@@ -1,9 +1,16 @@
 // Launches the operations of bare.yaml on two GPUs by their bare headers, and a captured graph of them; ends with 0 if
-// every element is right, and if a rank whose peer does not come says so.
+// every element is right, and if a rank whose peer does not come says so. One thread launches all ranks in turn, or with
+// an argument, `threads`, one for each rank. Names each check before it begins, and ends with the first wait that takes
+// too long, since what holds up one launch may hold up each, for a timeout every time.
+#include <unistd.h>
+
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "layer.w2.sm_90a.bare.hpp"
@@ -18,7 +25,20 @@ using iris::device::BFloat16;
 using std::int64_t;
 
 constexpr int world = 2;
+constexpr unsigned most_seconds = 60;
 int failures = 0;
+bool in_threads = false;
+
+void end_late(int) {
+  constexpr char text[] = "not done after 60 s: the check named last hangs\n";
+  static_assert(most_seconds == 60);
+  const auto written = write(STDOUT_FILENO, text, sizeof text - 1);
+  _exit(written > 0 ? 1 : 2);
+}
+
+void begin(const char* check) {
+  std::printf("%s\n", check);
+}
 
 void expect(bool holds, const char* what, int64_t where = 0) {
   if (!holds && ++failures < 20) std::printf("%s: wrong at %lld\n", what, static_cast<long long>(where));
@@ -27,7 +47,18 @@ void expect(bool holds, const char* what, int64_t where = 0) {
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
   std::printf("%s\n", cudaGetErrorString(error));
-  std::exit(1);
+  std::_Exit(1);  // waits for no kernel
+}
+
+/// Before any launch: what a launch would load might wait for a kernel that waits for a rank not yet launched.
+template <typename Launcher>
+void load() {
+  for (int rank = 0; rank < world; ++rank) {
+    bool fits = false;
+    check(cudaSetDevice(rank));
+    check(Launcher::fits(&fits));
+    expect(fits, "fits");
+  }
 }
 
 /// Of element i of a rank's buffer in a launch: small integers, which bf16 holds.
@@ -50,9 +81,6 @@ class Ranks {
       check(cudaMemset(bases_[rank], 0, Launcher::zeroed_bytes(capacity...)));
       check(cudaStreamCreate(&streams_[rank]));
       check(cudaDeviceSynchronize());
-      bool fits = false;
-      check(Launcher::fits(&fits));
-      expect(fits, "fits");
     }
     for (int rank = 0; rank < world; ++rank) {
       typename Launcher::Rank mine{};
@@ -66,6 +94,8 @@ class Ranks {
       if constexpr (requires { mine.streams; })
         check(cudaStreamCreateWithFlags(&mine.streams[0], cudaStreamNonBlocking));
       if constexpr (requires { mine.event; }) check(cudaEventCreateWithFlags(&mine.event, cudaEventDisableTiming));
+      if constexpr (requires { mine.streams; }) copy_once(rank, mine.streams[0]);
+      copy_once(rank, streams_[rank]);
       launchers_.emplace_back(mine, capacity...);
     }
   }
@@ -79,9 +109,18 @@ class Ranks {
 
   template <typename Launch>
   void launch(const Launch& of_rank) const {
-    for (int rank = 0; rank < world; ++rank) {
-      check(cudaSetDevice(rank));
-      check(of_rank(rank));
+    {
+      std::vector<std::jthread> threads;
+      for (int rank = 0; rank < world; ++rank) {
+        const auto enqueue = [&of_rank, rank] {
+          const auto start = std::chrono::steady_clock::now();
+          check(cudaSetDevice(rank));
+          check(of_rank(rank));
+          const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+          if (took.count() > 0.4) std::printf("launching rank %d held its thread for %.1f s\n", rank, took.count());
+        };
+        in_threads ? static_cast<void>(threads.emplace_back(enqueue)) : enqueue();
+      }
     }
     synchronize();
   }
@@ -89,11 +128,20 @@ class Ranks {
     for (int rank = 0; rank < world; ++rank) {
       check(cudaStreamSynchronize(streams_[rank]));
       const std::string fault = launcher(rank).fault();
-      expect(fault.empty(), fault.c_str());
+      if (fault.empty()) continue;
+      std::printf("%s\n", fault.c_str());
+      std::_Exit(1);
     }
   }
 
  private:
+  /// To its own GPU and to the other, before any launch: what the driver sets up for first copies may wait for kernels.
+  void copy_once(int rank, cudaStream_t stream) const {
+    for (char* const to : bases_)
+      check(cudaMemcpyAsync(to + buffers_ + buffer_bytes_, bases_[rank] + buffers_, 256, cudaMemcpyDefault, stream));
+    check(cudaStreamSynchronize(stream));
+  }
+
   std::size_t buffer_bytes_;
   std::size_t buffers_ = 0;
   char* bases_[world] = {};
@@ -140,6 +188,7 @@ void expect_total(const Ranks<TotalW2>& ranks, int64_t n, int launch, const char
 
 /// Every range of sizes, and a graph that is replayed.
 void total() {
+  begin("total");
   constexpr int64_t capacity = 3'000'000;
   const Ranks<TotalW2> ranks(capacity * sizeof(float) / 256 * 256 + 256, capacity);
   const auto launch = [&](int rank, int64_t n) {
@@ -152,6 +201,7 @@ void total() {
     ranks.launch([&](int rank) { return launch(rank, sizes[i]); });
     expect_total(ranks, sizes[i], i, "total");
   }
+  begin("graph of total");
   cudaGraphExec_t graphs[world];
   for (int rank = 0; rank < world; ++rank) {
     cudaGraph_t graph{};
@@ -161,7 +211,9 @@ void total() {
     check(launch(rank, 500'001));
     check(cudaStreamEndCapture(ranks.stream(rank), &graph));
     check(cudaGraphInstantiate(&graphs[rank], graph, 0));
+    check(cudaGraphUpload(graphs[rank], ranks.stream(rank)));
   }
+  ranks.synchronize();
   for (int replay = 0; replay < 10; ++replay) {
     for (int rank = 0; rank < world; ++rank) fill(ranks.buffer<float>(rank, 0), 500'001, rank, replay);
     ranks.launch([&](int rank) { return cudaGraphLaunch(graphs[rank], ranks.stream(rank)); });
@@ -170,6 +222,7 @@ void total() {
 }
 
 void rows() {
+  begin("rows");
   constexpr int64_t count = 300 * 1000;
   const Ranks<RowsW2> ranks(2 * count * sizeof(float) / 256 * 256 + 256);
   for (int launch = 0; launch < 20; ++launch) {
@@ -201,6 +254,7 @@ bool is_close(float result, float exact, float magnitude) {
 }
 
 void layer() {
+  begin("layer");
   const Ranks<LayerW2> ranks(1 << 21);
   for (int launch = 0; launch < 20; ++launch) {
     for (int rank = 0; rank < world; ++rank) {
@@ -223,6 +277,7 @@ void layer() {
 }
 
 void parts() {
+  begin("parts");
   constexpr int64_t capacity = 512;
   const Ranks<PartsW2> ranks(1 << 20, capacity);
   for (int launch = 0; launch < 20; ++launch) {
@@ -250,6 +305,7 @@ void parts() {
 }
 
 void fault() {
+  begin("fault");
   const Ranks<TotalW2> ranks(4096, 1000);
   check(cudaSetDevice(1));
   check(ranks.launcher(1).launch(ranks.buffer<float>(1, 0), ranks.buffer<float>(1, 1), 100, ranks.stream(1)));
@@ -261,11 +317,20 @@ void fault() {
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  in_threads = count > 1;
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // each line is out before what it names begins
+  std::signal(SIGALRM, end_late);
+  alarm(most_seconds);
+  begin("load");
   for (int rank = 0; rank < world; ++rank) {
     check(cudaSetDevice(rank));
     check(cudaDeviceEnablePeerAccess(1 - rank, 0));
   }
+  load<TotalW2>();
+  load<RowsW2>();
+  load<LayerW2>();
+  load<PartsW2>();
   total();
   rows();
   layer();

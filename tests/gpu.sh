@@ -115,7 +115,7 @@ bare() {
     "$irisgen" generate "$spec" -o "$work/bare" --target sm_90a --bare || return 1
   done
   "${compile[@]}" examples/09_bare/all_reduce.cpp -o "$work/bare/all_reduce" && "$work/bare/all_reduce" examples/data &&
-    "${compile[@]}" tests/bare.cu -o "$work/bare/bare" && "$work/bare/bare"
+    "${compile[@]}" tests/bare.cu -o "$work/bare/bare" && "$work/bare/bare" threads && "$work/bare/bare"
 }
 
 # Groups of four ranks, on however many GPUs. Those whose ranks are processes in a program of its own: what fork() makes

@@ -45,7 +45,7 @@ int main(int, char** arguments) {
   GPU(Stream_t) streams[Sum::world];
   std::vector<float> inputs[Sum::world];
   char* bases[Sum::world];
-  for (int rank = 0; rank < Sum::world; ++rank) {
+  for (int rank = 0; rank < Sum::world; ++rank) {  // allocates and loads all that launches need
     bool fits = false;
     check(GPU(SetDevice)(rank));
     check(Sum::fits(&fits));

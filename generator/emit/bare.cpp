@@ -67,7 +67,7 @@ std::string memory_functions(const Plan& plan) {
   const std::string parameters = capacity_parameters(plan);
   const std::string values = capacity_values(plan);
   std::string text = "  /// Of Rank::memory.";
-  if (!parameters.empty()) text += " No launch may exceed the capacity.";
+  if (!parameters.empty()) text += " No launch may exceed the capacity, which is the same on all ranks.";
   text += "\n  static constexpr std::size_t memory_bytes(" + parameters + ") { return layout(" + values + ").end; }\n";
   text += wrap_comment(
       "So many from its begin are zeroed once, on every rank before any rank launches, and never again: "
@@ -120,7 +120,8 @@ std::string constructor(const Plan& plan) {
   return head + (head.size() + members.size() <= max_line ? " " : "\n      ") + members;
 }
 
-/// Whether all blocks that wait for others fit on the GPU.
+/// Whether all blocks that wait for others fit on the GPU. A question about a kernel also loads it, so all are asked
+/// for: loaded at its first launch, one may wait for another that waits for a rank not yet launched.
 std::string fits_function(const Plan& plan) {
   if (!waits(plan)) return "";
   const StepNeeds needs = needs_of(plan);
@@ -132,7 +133,8 @@ std::string fits_function(const Plan& plan) {
       "Whether the current device holds all blocks of a kernel together, as they must be, "
       "since they wait for one another: ask before the first launch. Nothing else may take "
       "their place meanwhile." +
-          std::string(needs.copies ? " No other rank may share the device." : ""),
+          std::string(needs.copies ? " No other rank may share the device." : "") +
+          " Also loads the kernels, which may wait for those that run: call it for each rank before any launches.",
       "  /// ");
   text +=
       in_api(plan, "  static $Error_t fits(bool* all") + (needs.copies ? "" : ", int ranks_on_device = 1") +
@@ -142,10 +144,10 @@ std::string fits_function(const Plan& plan) {
   // Copies that kernels wait for are kernels themselves on AMD, and need a place.
   const std::string place = !is_nvidia(plan) && needs.signals ? " - 1" : "";
   for (const KernelPlan& kernel : plan.kernels) {
-    if (!kernel.waits) continue;
     text += bare_step("$OccupancyMaxActiveBlocksPerMultiprocessor(&resident, " + entry_in_bare(kernel) + ", " +
                           std::to_string(kernel.number("threads")) + ", 0)",
                       api_of(plan));
+    if (!kernel.waits) continue;
     text.append("    *all = *all && ").append(ranks).append(std::to_string(kernel.number("blocks")));
     text.append(" <= resident * units").append(place).append(";\n");
   }
@@ -349,12 +351,14 @@ std::string bare_header_name(const Plan& plan) {
 
 std::string emit_bare(const Plan& plan, std::span<const Source> sources, const LauncherOptions& options) {
   const std::string fits = fits_function(plan);
-  return options.license_comment() + head(plan, sources) + "\nnamespace " + options.name_space + " {\n\n" +
-         class_comment(plan) + "class " + class_of(plan) +
+  // Sources of one program for several targets have classes of the same name, of which a linker would keep one.
+  const std::string target(plan.target->name);
+  return options.license_comment() + head(plan, sources) + "\nnamespace " + options.name_space +
+         " {\ninline namespace " + target + " {\n\n" + class_comment(plan) + "class " + class_of(plan) +
          " {\n public:\n  static constexpr int world = " + std::to_string(plan.problem.world) + ";\n\n" +
          memory_functions(plan) + "\n" + rank_struct(plan) + "\n" + constructor(plan) + "\n" + fits +
          (fits.empty() ? "" : "\n") + launch_function(plan) + "\n" + fault_function(plan) + "\n" + private_part(plan) +
-         "};\n\n}  // namespace " + options.name_space + "\n";
+         "};\n\n}  // namespace " + target + "\n}  // namespace " + options.name_space + "\n";
 }
 
 }  // namespace irisgen

@@ -303,6 +303,12 @@ StepNeeds needs_of(const Plan& plan) {
 
 std::string bare_launch_body(const Plan& plan, std::string_view api) {
   std::string text = extent_checks(plan, std::string(api)) + intermediate_pointers(plan);
+  const auto launches = [](const iris::Schedule& schedule) {
+    return std::ranges::any_of(schedule.steps,
+                               [](const Step& step) { return std::holds_alternative<LaunchStep>(step.action); });
+  };
+  if (std::ranges::any_of(plan.schedules, launches))
+    text += with_api("    static_cast<void>($GetLastError());  // what calls before have left\n", api);
   if (plan.schedules.size() > 1) {
     Amount size = 1;
     for (const iris::NamedExtent& named : plan.problem.extents) size = size * length_of({.extent = named.name}, plan);
@@ -348,7 +354,8 @@ std::string entry_in_bare(const KernelPlan& kernel) {
 }
 
 std::string name_in_launch(const std::string& name) {
-  constexpr std::array<std::string_view, 11> taken = {"context", "copy",       "error",          "layout",
+  // Not "layout": the body names only layout_, which the parameter must not become.
+  constexpr std::array<std::string_view, 11> taken = {"context", "copy",       "error",          "kernel",
                                                       "offset",  "peer",       "size",           "stream",
                                                       "wait",    "tensor_map", "rows_of_portion"};
   return std::ranges::find(taken, name) == taken.end() && name != "world" ? name : name + "_";

@@ -64,6 +64,27 @@ TEST(Bare, StandsInTheNamespaceBelowTheLicense) {
   expect_contains(text, "namespace app::kernels {");
 }
 
+TEST(Bare, StandsInANamespaceOfItsTarget) {
+  expect_contains(header_of(sum, "sm_90a"), "namespace irisgen_kernels {\ninline namespace sm_90a {\n");
+  expect_contains(header_of(sum, "gfx942"), "namespace irisgen_kernels {\ninline namespace gfx942 {\n");
+}
+
+/// What a user's kernel may call its buffers.
+TEST(Bare, KeepsBuffersApartFromWhatTheLaunchNames) {
+  for (const auto& [name, parameter] : {std::pair("kernel", "kernel_"), std::pair("layout", "layout")}) {
+    Plan plan = plan_of(sum, "sm_90a");
+    plan.arguments.front().name = name;
+    for (iris::Schedule& schedule : plan.schedules) {
+      for (iris::Step& step : schedule.steps) {
+        if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) launch->buffers.front() = name;
+      }
+    }
+    const std::string text = emit_bare(plan, emit_sources(plan));
+    expect_contains(text, "launch(const float* " + std::string(parameter) + ", float* output");
+    expect_contains(text, "(context(layout_.kernel), " + std::string(parameter) + ", output);");
+  }
+}
+
 TEST(Bare, TellsWhichBuffersAreSymmetricAndHowTheyAreAligned) {
   const std::string text = header_of(sum, "sm_90a");
   expect_contains(text, "/// `input`: (10), read; symmetric; aligned to 16 bytes.");
@@ -78,6 +99,18 @@ TEST(Bare, AsksWhetherBlocksFitOnlyWhereTheyWait) {
       header_of("{name: p, pattern: matmul, dtype: f32, world: 2, shape: {m: 8, n: 8, k: 8}}", "gfx942"), "fits("));
 }
 
+/// Those that do not wait, too, though not where nothing waits.
+TEST(Bare, AsksForTheOccupancyOfEveryKernelSinceThatLoadsIt) {
+  const std::string text = header_of(
+      "{name: parts, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 2, shape: {m: 512, "
+      "n: 512, k: 512}}",
+      "sm_90a");
+  for (const std::string kernel : {"matmul_kernel", "reduce_scatter_kernel"})
+    expect_contains(text, "&resident, " + kernel + ", ");
+  const std::string test = "*all = *all && ";
+  EXPECT_EQ(text.find(test), text.rfind(test));
+}
+
 TEST(Bare, LeavesRoomOnAmdForCopiesThatBlocksWaitFor) {
   const std::string copies =
       "{name: layer, pattern: all_gather_matmul, variant: producer_consumer, dtype: bf16, world: 4, shape: {m: 4096, "
@@ -90,6 +123,7 @@ TEST(Bare, LeavesRoomOnAmdForCopiesThatBlocksWaitFor) {
 TEST(Bare, WantsACapacityOnlyOfExtentsThatItsMemoryGrowsWith) {
   const std::string lines = header_of(any_sum, "sm_90a");
   expect_contains(lines, "memory_bytes(std::int64_t capacity_n)");
+  expect_contains(lines, "No launch may exceed the capacity, which is the same on all ranks.");
   expect_contains(lines, "if (n > capacity_n_) return cudaErrorInvalidValue;");
   const std::string direct = header_of(
       "{name: g, pattern: all_gather, variant: direct, dtype: f32, world: 2, shape: {m: dynamic, n: 8}}", "sm_90a");

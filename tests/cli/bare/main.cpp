@@ -73,6 +73,7 @@ class Ranks {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < world; ++rank)
       threads.emplace_back([&, rank] {
+        fake_last_error = hipErrorInvalidValue;  // of another call, before
         expect(of_rank(rank, &ranks_[rank].stream) == hipSuccess, "launch");
         fake_synchronize(&ranks_[rank].stream);
         expect(launcher(rank).fault().empty(), "fault");
@@ -211,6 +212,13 @@ void residency() {
   expect(TotalW3::fits(&fit, 3) == hipSuccess && !fit, "three ranks on a device of four");
 }
 
+/// Kernels that do not wait are loaded, too, before others run.
+void loading() {
+  fake_loaded.clear();
+  bool fit = false;
+  expect(PartsW2::fits(&fit) == hipSuccess && fake_loaded.size() == 2, "a product and a collective are loaded");
+}
+
 /// A rank whose peers never come says for whom it has waited.
 void fault() {
   fake_timeout = std::chrono::milliseconds(50);
@@ -233,6 +241,7 @@ int main() {
   layer();
   parts();
   residency();
+  loading();
   fault();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

@@ -10,6 +10,7 @@
 #include "gradient_sum.w8.gfx942.hip"
 
 namespace irisgen_kernels {
+inline namespace gfx942 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,7 +43,8 @@ class GradientSumW8 {
   explicit GradientSumW8(const Rank& rank) : rank_(rank), layout_(layout()) {}
 
   /// Whether the current device holds all blocks of a kernel together, as they must be, since they wait for one
-  /// another: ask before the first launch. Nothing else may take their place meanwhile.
+  /// another: ask before the first launch. Nothing else may take their place meanwhile. Also loads the kernels, which
+  /// may wait for those that run: call it for each rank before any launches.
   static hipError_t fits(bool* all, int ranks_on_device = 1) {
     int device = 0;
     int units = 0;
@@ -64,6 +66,7 @@ class GradientSumW8 {
   /// `output`: (85002), written; symmetric; aligned to 16 bytes.
   /// In place: the output may be the input.
   hipError_t launch(const float* input, float* output, hipStream_t stream) const {
+    static_cast<void>(hipGetLastError());  // what calls before have left
     kernel<<<6, 512, 0, stream>>>(context(layout_.kernel), input, output);
     return hipGetLastError();
   }
@@ -135,4 +138,5 @@ class GradientSumW8 {
   Layout layout_;
 };
 
+}  // namespace gfx942
 }  // namespace irisgen_kernels

@@ -16,6 +16,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
+inline namespace sm_90a {
 
 /// A(m/world,k), B(k,n) -> (m,n): the rows of A of all ranks, times this rank's B
 ///
@@ -50,7 +51,7 @@ class LayerByCopiesW4 {
 
   /// Whether the current device holds all blocks of a kernel together, as they must be, since they wait for one
   /// another: ask before the first launch. Nothing else may take their place meanwhile. No other rank may share the
-  /// device.
+  /// device. Also loads the kernels, which may wait for those that run: call it for each rank before any launches.
   static cudaError_t fits(bool* all) {
     int device = 0;
     int units = 0;
@@ -79,6 +80,7 @@ class LayerByCopiesW4 {
   cudaError_t launch(const iris::device::BFloat16* a, const iris::device::BFloat16* b, iris::device::BFloat16* output,
                      cudaStream_t stream) const {
     auto* const gathered = reinterpret_cast<iris::device::BFloat16*>(rank_.memory + layout_.gathered);
+    static_cast<void>(cudaGetLastError());  // what calls before have left
     barrier_kernel<<<1, 32, 0, stream>>>(context(layout_.barrier));
     if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
     if (const cudaError_t error = wait(stream, rank_.streams[0]); error != cudaSuccess) return error;
@@ -231,4 +233,5 @@ class LayerByCopiesW4 {
   Layout layout_;
 };
 
+}  // namespace sm_90a
 }  // namespace irisgen_kernels
