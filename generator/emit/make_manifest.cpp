@@ -24,6 +24,7 @@ iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& source
                                 .blocks = static_cast<int>(kernel.number("blocks")),
                                 .threads = static_cast<int>(kernel.number("threads")),
                                 .waits = kernel.waits,
+                                .waits_for_ranks = kernel.waits_for_ranks,
                                 .flags = kernel.flags,
                                 .workspace = kernel.workspace});
   }

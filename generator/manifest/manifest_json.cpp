@@ -68,9 +68,15 @@ Json json_of(const KernelEntry& kernel) {
   for (const ByteSize::Term& term : kernel.workspace.terms) {
     workspace.push_back({{"bytes", term.bytes}, {"extents", term.extents}});
   }
-  return {{"part", kernel.part},     {"symbol", kernel.symbol},   {"source_hash", kernel.source_hash},
-          {"blocks", kernel.blocks}, {"threads", kernel.threads}, {"waits", kernel.waits},
-          {"flags", kernel.flags},   {"workspace", workspace}};
+  return {{"part", kernel.part},
+          {"symbol", kernel.symbol},
+          {"source_hash", kernel.source_hash},
+          {"blocks", kernel.blocks},
+          {"threads", kernel.threads},
+          {"waits", kernel.waits},
+          {"waits_for_ranks", kernel.waits_for_ranks},
+          {"flags", kernel.flags},
+          {"workspace", workspace}};
 }
 
 Json json_of(const LaunchStep& launch) {

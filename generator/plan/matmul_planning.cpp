@@ -225,7 +225,7 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
   const auto k = static_length(request.problem, {"k"});
   const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
-  const std::int64_t most = std::min(slices, most_parts);
+  const std::int64_t most = std::min<std::int64_t>({slices, most_parts, request.wanted("blocks").value_or(most_parts)});
   std::int64_t parts = std::min<std::int64_t>(2, most);
   if (units && k) {
     const auto us_of = [&](std::int64_t count) {
@@ -322,10 +322,10 @@ struct Cut {
   bool is_dynamic(const Problem& problem) const { return !static_length(problem, {extent}); }
 };
 
-/// So many slots in both buffers, with `bytes` for each piece of both cuts.
+/// So many slots, with `bytes` for each piece of both cuts.
 iris::ByteSize slots_of(const Problem& problem, std::int64_t slots, const Cut& down, const Cut& across,
                         std::int64_t bytes) {
-  bytes *= 2 * slots;
+  bytes *= slots;
   const bool more_down = down.is_dynamic(problem);
   const bool more_across = across.is_dynamic(problem);
   iris::ByteSize size = {.terms = {{bytes * down.fixed(problem) * across.fixed(problem), {}}}};
@@ -349,7 +349,7 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) 
   // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
   const std::int64_t row_bytes =
       kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) : tile_n * iris::bytes_of(problem.result);
-  return slots_of(problem, problem.world, rows_of_ranks(problem, kernel), {"n", tile_n},
+  return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"n", tile_n},
                   kernel.number("tile_m") * row_bytes);
 }
 
@@ -360,7 +360,7 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                         static_cast<int>(kernel.number("vector")));
   }
   const std::int64_t tile_k = kernel.number("tile_k");
-  return slots_of(problem, problem.world, rows_of_ranks(problem, kernel), {"k", tile_k},
+  return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"k", tile_k},
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 

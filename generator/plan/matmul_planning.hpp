@@ -68,7 +68,8 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered.
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
 
-/// A workspace for the images of all parts of the tiles of m rows × n columns, in the accumulator's type.
+/// A workspace, of one buffer, for the images of all parts of the tiles of m rows × n columns, in the accumulator's
+/// type.
 iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel);
 
 /// Pattern::product: so many rows and columns of a rank's product, over a depth of k.

@@ -106,12 +106,14 @@ KernelPlan start_local_kernel(const Request& request, std::string_view template_
   kernel.variant = request.variant;
   kernel.template_path = template_path;
   kernel.waits = false;
+  kernel.waits_for_ranks = false;
   return kernel;
 }
 
 KernelPlan start_kernel(const Request& request, std::string_view template_path) {
   KernelPlan kernel = start_local_kernel(request, template_path);
   kernel.waits = true;
+  kernel.waits_for_ranks = true;
   add_number(kernel, "world", request.problem.world, "", "");
   return kernel;
 }

@@ -63,7 +63,7 @@ std::string describe_load(const Manifest& manifest, std::int64_t bytes) {
 
 /// Whether ranks wait for one another.
 bool waits(const Manifest& manifest) {
-  return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits);
+  return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits_for_ranks);
 }
 
 /// Memory that goes back to a rank's heap.

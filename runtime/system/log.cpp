@@ -72,7 +72,7 @@ std::string to_line(const LogMessage& message) {
 void set_log_sink(LogSink sink, LogLevel least) {
   Destination& to = destination();
   const std::lock_guard lock(to.mutex);
-  to.sink = std::move(sink);
+  std::swap(to.sink, sink);  // the former ends with the lock behind it: it may have something to say
   to.has_own_level = to.sink != nullptr;
   if (to.has_own_level) least_logged = least;
   settle_level(to);

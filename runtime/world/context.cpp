@@ -127,7 +127,11 @@ Context::Context(State& state)
 Group Context::group(const std::vector<int>& ranks) {
   State& self = state_of_rank_;
   check_members(ranks, self);
-  auto made = std::make_shared<Group::State>(self, self.groups++, ranks, self.collectives.among(ranks));
+  std::vector<int> ascending = ranks;
+  std::ranges::sort(ascending);
+  const int next = static_cast<int>(self.groups.size()) + 1;  // 0 is that of all
+  const int number = self.groups.emplace(std::move(ascending), next).first->second;
+  auto made = std::make_shared<Group::State>(self, number, ranks, self.collectives.among(ranks));
   made->world = self.world.lock();
   made->collectives->barrier({.call = name_group(ranks), .state = {}});
   return Group(std::move(made));

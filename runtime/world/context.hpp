@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,7 +48,9 @@ struct Context::State {
   std::weak_ptr<void> world;          ///< all that this refers to
   WorldCollectives& collectives;      ///< those of `all`
   std::unique_ptr<Group::State> all;  ///< the group of all ranks
-  int groups = 1;                     ///< that this rank has been in
+  /// What the heap calls those that this rank has been in, by their ranks in ascending order: what a group has freed
+  /// and not released is its successor's.
+  std::map<std::vector<int>, int> groups;
 
   void synchronize(Stream stream);
   bool on_heap(const void* memory, std::size_t bytes) const;

@@ -15,7 +15,7 @@ namespace iris {
 
 /// A group as one of its ranks sees it.
 struct Group::State {
-  /// `number`: as the rank numbers its groups; 0 is that of all ranks.
+  /// `number`: what the rank's heap calls groups of these ranks; 0 is that of all ranks.
   State(Context::State& of_rank, int number, std::vector<int> of_ranks, std::unique_ptr<Collectives> with_others);
 
   std::shared_ptr<void> world;  ///< all that this refers to; none of the group of all ranks, which is a part of that

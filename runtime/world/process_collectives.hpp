@@ -22,7 +22,6 @@ class ProcessCollectives final : public WorldCollectives {
   explicit ProcessCollectives(std::shared_ptr<Bootstrap> bootstrap);
 
   int rank() const override { return bootstrap_->rank(); }
-  int size() const { return bootstrap_->size(); }
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
   std::unique_ptr<Collectives> among(const std::vector<int>& ranks) override;

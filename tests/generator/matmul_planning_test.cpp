@@ -271,6 +271,8 @@ TEST(SplitK, OccupiesTheComputeUnits) {
     return plan("matmul", "variant: split_k, world: 1, " + rest, target).kernels[0];
   };
   const KernelPlan few = kernel("dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 2048, k: 8192}");
+  EXPECT_TRUE(few.waits);
+  EXPECT_FALSE(few.waits_for_ranks);
   EXPECT_EQ(few.number("parts"), 2);
   EXPECT_EQ(few.number("tile_n"), 128);
   EXPECT_EQ(few.number("blocks"), 128);
@@ -282,7 +284,7 @@ TEST(SplitK, OccupiesTheComputeUnits) {
   EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: 640, k: dynamic}", "gfx942").number("parts"), 4);
 }
 
-/// An image is 128 rows of 128 + 8 sums in f32; there are two buffers for 4 tiles in 3 parts each.
+/// An image is 128 rows of 128 + 8 sums in f32; there are 4 tiles in 3 parts each.
 TEST(SplitK, HasRoomForTheImagesOfAllParts) {
   const std::string shape = "dtype: bf16, config: {tile_n: 128, parts: 3}, shape: {n: 256, k: 8192, m: ";
   const auto terms = [&](const std::string& m) {
@@ -290,8 +292,8 @@ TEST(SplitK, HasRoomForTheImagesOfAllParts) {
   };
   using Terms = std::vector<iris::ByteSize::Term>;
   constexpr std::int64_t image = 128 * 136 * 4;
-  EXPECT_EQ(terms("256"), Terms({{2 * 4 * 3 * image, {}}}));
-  EXPECT_EQ(terms("dynamic"), Terms({{2 * 2 * 3 * image, {}}, {2 * 2 * 3 * image / 128, {"m"}}}));
+  EXPECT_EQ(terms("256"), Terms({{4 * 3 * image, {}}}));
+  EXPECT_EQ(terms("dynamic"), Terms({{2 * 3 * image, {}}, {2 * 3 * image / 128, {"m"}}}));
 }
 
 TEST(SplitK, RefusesPartsThatCannotBe) {
@@ -300,6 +302,8 @@ TEST(SplitK, RefusesPartsThatCannotBe) {
   expect_refused("matmul", start + "{parts: 4, blocks: 3}", "sm_90a",
                  "4 parts of a tile, and 3 blocks; each part needs a block of its own");
   expect_planned("matmul", start + "{parts: 4, blocks: 4}", "sm_90a");
+  expect_planned("matmul", start + "{blocks: 3}", "sm_90a");
+  expect_planned("matmul", start + "{blocks: 1}", "gfx942");
   expect_planned("matmul", start + "{parts: 33}", "gfx942");  // some are empty
 }
 

@@ -56,14 +56,16 @@ TEST(GroupHeap, FreesForTheGroupThatHasAllocated) {
   World world({.size = 2, .heap_bytes = 4096});
   world.run([](Context& context) {
     Group group = context.group({1, 0});
-    Group other = context.group({1, 0});
+    Group same = context.group({0, 1});
+    Group other = context.group({context.rank()});
     void* memory = group.allocate(256);
     const std::string who = "rank " + std::to_string(context.rank());
     EXPECT_EQ(error_of([&] { context.free(memory); }),
               who + " frees memory that allocate() did not return, or that is free already");
-    EXPECT_EQ(error_of([&] { other.free(memory); }),
-              who + " frees memory that allocate() in group {1, 0} did not return, or that is free already");
-    group.free(memory);
+    EXPECT_EQ(error_of([&] { other.free(memory); }), who + " frees memory that allocate() in group {" +
+                                                         std::to_string(context.rank()) +
+                                                         "} did not return, or that is free already");
+    same.free(memory);
     EXPECT_NE(error_of([&] { group.free(memory); }), "");
   });
 }
@@ -109,6 +111,17 @@ TEST(GroupHeap, KeepsMemoryThatABarrierDoesNotShowToBeFreed) {
     if (context.rank() == 1) both.free(memory);
     both.barrier();
     EXPECT_EQ(offset_of(context, alone.allocate(256)), 0);
+  });
+}
+
+/// What a group that is gone has freed is its successor's, of the same ranks in whatever order.
+TEST(GroupHeap, ReusesWhatAGroupOfTheSameRanksHasFreed) {
+  World world({.size = 2, .heap_bytes = 4096});
+  world.run([](Context& context) {
+    for (int round = 0; round < 20; ++round) {
+      Group pair = context.group(round % 2 == 0 ? std::vector{0, 1} : std::vector{1, 0});
+      pair.free(pair.allocate(3000));
+    }
   });
 }
 

@@ -131,7 +131,7 @@ nlohmann::json launched(const Manifest& manifest) {
   nlohmann::json kept;
   for (const char* key : {"problem", "arguments", "intermediates", "in_place"}) kept[key] = fields.at(key);
   for (const auto& kernel : fields.at("kernels")) {
-    for (const char* key : {"blocks", "threads", "waits", "flags", "workspace"})
+    for (const char* key : {"blocks", "threads", "waits", "waits_for_ranks", "flags", "workspace"})
       kept["kernels"].push_back(kernel.at(key));
   }
   return kept;

@@ -272,7 +272,7 @@ TEST(Operation, KeepsLaunchesInSeveralStreamsInOrder) {
 TEST(Operation, LetsRanksThatDoNotWaitForOneAnotherLaunchAsTheyLike) {
   World world({.size = 2, .heap_bytes = 1 << 20});
   BuiltOperation built = host_operation("add_index", 2);
-  built.manifest.kernels[0].waits = false;
+  built.manifest.kernels[0].waits_for_ranks = false;
   world.run([&](Context& context) {
     void* buffer = context.allocate(256);
     Operation operation(context, built, of_n(64));

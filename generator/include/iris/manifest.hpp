@@ -61,9 +61,10 @@ struct KernelEntry {
   std::string source_hash = {};  ///< SHA-256 of the self-contained source, hexadecimal
   int blocks = 1;
   int threads = 1;
-  bool waits = true;        ///< its blocks wait for others', so that all must be resident
-  std::int64_t flags = 0;   ///< 64-bit flags on the symmetric heap
-  ByteSize workspace = {};  ///< of both ping-pong buffers together
+  bool waits = true;            ///< its blocks wait for others', so that all must be resident
+  bool waits_for_ranks = true;  ///< for those of other ranks
+  std::int64_t flags = 0;       ///< 64-bit flags on the symmetric heap
+  ByteSize workspace = {};      ///< of both ping-pong buffers together
 };
 
 /// A matrix without gaps that a kernel reads by tensor copies. Each launch passes it as a device::TensorMap.

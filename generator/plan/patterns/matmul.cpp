@@ -28,6 +28,7 @@ Draft plan_tiled(const Request& request) {
 
 Draft plan_split_k(const Request& request) {
   KernelPlan kernel = start_kernel(request, "matmul/split_k.hip");
+  kernel.waits_for_ranks = false;
   const std::int64_t parts = choose_depth_parts(request, kernel, products());
   choose_tiles(request, kernel, products(parts));
   choose_matmul_grid(request, kernel, products(parts));

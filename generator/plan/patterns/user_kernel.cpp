@@ -45,6 +45,7 @@ class UserPlanning {
     check_launch(kernel, source);
     keep_used(kernel, source);
     kernel.waits = source.waits;
+    kernel.waits_for_ranks = source.waits;
     bound_grid(request_, kernel);
     kernel.flags = kernel.number("blocks") * request_.problem.world + source.flags;
     kernel.workspace = both_buffers(source.workspace);

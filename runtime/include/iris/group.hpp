@@ -26,8 +26,8 @@ class Group {
   /// member asks for the same size in the same order, or every one throws a sentence that tells who asked for what.
   /// Throws when no block is free on all of them.
   void* allocate(std::size_t bytes);
-  /// Local, of what allocate() of this group returned. Members free the same in the same order; the memory is reused
-  /// after the group's next allocate() or barrier() by which all have done so.
+  /// Local, of what allocate() of this group, or of one of the same ranks, returned. Members free the same in the same
+  /// order; the memory is reused after the group's next allocate() or barrier() by which all have done so.
   void free(void* memory);
   /// Makes memory symmetric that somebody else allocated, [memory, memory + bytes) of each member: operations of this
   /// group, and of others with some of its ranks, take buffers that lie in it, at the same offset on every member, as

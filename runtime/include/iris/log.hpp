@@ -10,7 +10,7 @@
 namespace iris {
 
 enum class LogLevel {
-  debug,    ///< what every call comes to
+  debug,    ///< ranks that leave
   info,     ///< worlds, plans and the tuning behind them, compiling, loading: once for each
   warning,  ///< what the program may survive: a rank that is lost
   error,    ///< waits that ran out, ranks that failed

@@ -35,7 +35,7 @@ class Operation {
   /// Enqueues one launch. `buffers` are the manifest's arguments in order; `extents` gives the dynamic ones. Checks
   /// alignment, aliasing, symmetry (buffers that other ranks reach lie on the heap, or in adopted memory, of which
   /// there may be device::max_windows ranges in a launch) and extents; throws a sentence naming the argument. What
-  /// follows in the stream sees the launch done. A wait that ran out of time is thrown by Context::synchronize, until
+  /// follows in the stream sees the launch done. A wait that ran out of time is thrown by Group::synchronize, until
   /// which the stream lives.
   ///
   /// Launches are in order whatever their streams: one in another stream waits for the last, and is refused where it

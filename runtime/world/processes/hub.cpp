@@ -208,13 +208,13 @@ void Hub::take(std::size_t rank, Message& message) {
         seat.waits = false;
         return lose(rank, describe(rank) + " has said what this irisgen does not understand");
       }
-      stuck_.clear();
+      no_longer_stuck(rank);
       // At once: what a rank says after its last call, such as that it has ended, comes after the result.
       conclude_round(seat.contribution);
       return;
     case Message::Kind::withdraw:
       seat.waits = false;
-      stuck_.clear();
+      no_longer_stuck(rank);
       return;
     case Message::Kind::notice:
       message.rank = static_cast<std::int32_t>(rank);
@@ -279,6 +279,11 @@ void Hub::end_deadlock() {
     seat.channel->queue(deadlock);
   }
   stuck_.clear();
+}
+
+/// What others do meanwhile changes nothing for those that wait for one another.
+void Hub::no_longer_stuck(std::size_t rank) {
+  if (std::ranges::find(stuck_, static_cast<int>(rank)) != stuck_.end()) stuck_.clear();
 }
 
 void Hub::beat() {

@@ -44,7 +44,7 @@ class Hub {
     pid_t process = 0;
     Clock::time_point last_heard;
     bool has_come = false;
-    bool waits = false;     // in the call under way
+    bool waits = false;     // for the others of its contribution's subset
     std::string last_call;  // that it made
     Contribution contribution;
   };
@@ -66,6 +66,7 @@ class Hub {
   void conclude_round(const Contribution& last);
   std::vector<int> missing_from(const Contribution& contribution) const;
   void end_deadlock();
+  void no_longer_stuck(std::size_t rank);
   void beat();
   void lose(std::size_t rank, const std::string& how);
   void tell_all(const Message& message);

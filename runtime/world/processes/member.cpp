@@ -234,13 +234,17 @@ void Member::serve() {
     wake_.clear();
     patience.pass();
 
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (!hub_is_gone_) hear(patience);
     if (!hub_is_gone_) say(patience);
     changed_.notify_all();
-    if (!stopping_) continue;
-    if (!stopped.has_value()) stopped = patience.now();
-    if (hub_is_gone_ || !channel_->has_output() || patience.now() - *stopped > std::chrono::seconds(1)) return;
+    if (stopping_ && !stopped.has_value()) stopped = patience.now();
+    const bool ends = stopping_ && (hub_is_gone_ || !channel_->has_output() ||
+                                    patience.now() - stopped.value() > std::chrono::seconds(1));
+    const std::vector<LogEntry> entries = std::exchange(entries_, {});
+    lock.unlock();
+    for (const LogEntry& entry : entries) log(entry.level, [&] { return entry.text; });
+    if (ends) return;
   }
 }
 
@@ -293,7 +297,7 @@ void Member::take(Message& message) {
       if (rank >= lost_.size() || !lost_[rank].empty()) return;
       lost_[rank] = std::move(message.text);
       if (!first_lost_.has_value()) first_lost_ = rank;
-      log(message.kind == Message::Kind::lost ? LogLevel::warning : LogLevel::debug, [&] { return lost_[rank]; });
+      entries_.push_back({message.kind == Message::Kind::lost ? LogLevel::warning : LogLevel::debug, lost_[rank]});
       return;
     default:
       return;
@@ -310,7 +314,7 @@ void Member::lose_hub(const std::string& how) {
   words += " " + how;
   words += last_call_.empty() ? " before its first call" : " after its call of " + last_call_;
   lost_.front() = words;
-  log(LogLevel::warning, [&] { return words; });
+  entries_.push_back({LogLevel::warning, words});
   if (!first_lost_.has_value()) first_lost_ = 0;
 }
 

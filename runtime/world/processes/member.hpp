@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "iris/bootstrap.hpp"
+#include "iris/log.hpp"
 #include "runtime/world/processes/channel.hpp"
 #include "runtime/world/processes/hub.hpp"
 #include "runtime/world/processes/launcher.hpp"
@@ -75,6 +76,12 @@ class Member final : public Bootstrap, public std::enable_shared_from_this<Membe
   std::vector<std::string> notices_;
   std::vector<std::string> lost_;  // by rank; empty: not lost
   std::optional<std::size_t> first_lost_;
+  /// What is to be logged once the mutex is free: a sink may ask who is lost, or take its time.
+  struct LogEntry {
+    LogLevel level;
+    std::string text;
+  };
+  std::vector<LogEntry> entries_;
   Wake wake_;
   std::unique_ptr<Service> service_;
 };

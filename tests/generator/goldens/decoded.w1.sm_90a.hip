@@ -124,7 +124,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Tiles tiles(launch, {m, n, k});
   tiles.a = operand_a<Config>(maps.a, a, m, k);
   tiles.b = operand_b<Config>(maps, b, k, n);
-  tiles.images = launch.workspace<Config::Accumulate>();
+  tiles.images = reinterpret_cast<Config::Accumulate*>(context.workspace);  // no other rank writes there
   tiles.output = output;
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

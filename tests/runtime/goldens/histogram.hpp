@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_d42ce0329ee87da2 {
+inline namespace builds_5177c123d1d60756 {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -39,5 +39,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_d42ce0329ee87da2
+}  // namespace builds_5177c123d1d60756
 }  // namespace irisgen_kernels
