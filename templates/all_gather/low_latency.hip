@@ -20,7 +20,7 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
-    if (!mailbox.receive(line, arrived)) return;
+    if (!mailbox.receive(line, arrived)) break;
     const MessageLine<Config::Element, vector> place(shard, line);
 #pragma unroll
     for (i32 rank = 0; rank < Config::world; ++rank) place.store(output + rank * shard_begins, arrived[rank]);

@@ -33,7 +33,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   if (threads.index == 0) mailbox.send(0, {}, Config::root);
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> values;
-    if (!mailbox.receive_from(line, Config::root, values)) return;
+    if (!mailbox.receive_from(line, Config::root, values)) break;
     MessageLine<Config::Element, Config::vector>(all, line).store(output, values);
   }
 }

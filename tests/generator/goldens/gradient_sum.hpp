@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_56705f9ec6e3cd5f {
+inline namespace builds_343c052377014eb8 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -36,5 +36,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_56705f9ec6e3cd5f
+}  // namespace builds_343c052377014eb8
 }  // namespace irisgen_kernels

@@ -662,13 +662,14 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0xda68b275
+#define IRIS_DEVICE_LAUNCH_HPP 0xf306c927
 
 namespace iris::device {
 
 /// One launch of a kernel, as one of its blocks sees it: the first thing that a kernel makes, whole blocks together,
 /// and the last that goes. It counts the launch when it goes, and every flag shows launch and step, so no kernel can
-/// leave the flags of one launch to be taken for those of the next, however it ends.
+/// leave the flags of one launch to be taken for those of the next, however it ends. That is a barrier: where threads
+/// of a block part, they leave a loop by `break`, since those of a warp must come to a barrier at one place.
 ///
 /// Config names `world`, `blocks` and `threads`.
 template <typename Config>
@@ -721,7 +722,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0xda68b275
+#elif IRIS_DEVICE_LAUNCH_HPP != 0xf306c927
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 

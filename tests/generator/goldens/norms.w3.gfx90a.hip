@@ -41,7 +41,7 @@ __device__ __forceinline__ void exchange(const Launch<Config>& launch, const Con
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> arrived[Config::world];
-    if (!mailbox.receive(line, arrived)) return;
+    if (!mailbox.receive(line, arrived)) break;
     const MessageLine<Config::Element, vector> place(shard, line);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);
     place.store(output.data, output.finish(place.first(), sums, place.held()));

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_5177c123d1d60756 {
+inline namespace builds_b3e37be41396b00c {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -39,5 +39,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_5177c123d1d60756
+}  // namespace builds_b3e37be41396b00c
 }  // namespace irisgen_kernels

@@ -6,7 +6,8 @@ namespace iris::device {
 
 /// One launch of a kernel, as one of its blocks sees it: the first thing that a kernel makes, whole blocks together,
 /// and the last that goes. It counts the launch when it goes, and every flag shows launch and step, so no kernel can
-/// leave the flags of one launch to be taken for those of the next, however it ends.
+/// leave the flags of one launch to be taken for those of the next, however it ends. That is a barrier: where threads
+/// of a block part, they leave a loop by `break`, since those of a warp must come to a barrier at one place.
 ///
 /// Config names `world`, `blocks` and `threads`.
 template <typename Config>
