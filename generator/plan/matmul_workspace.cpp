@@ -1,0 +1,73 @@
+#include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/matrix_units.hpp"
+
+// How much room products' kernels have on the heap, in the layouts of device/main_loop/.
+namespace irisgen {
+namespace {
+
+/// An extent cut into pieces of so many.
+struct Cut {
+  std::string extent;
+  std::int64_t size;
+
+  /// How many, if the extent is known; else one, beside the whole pieces.
+  std::int64_t fixed(const Problem& problem) const {
+    const auto length = static_length(problem, {extent});
+    return length ? divide_up(*length, size) : 1;
+  }
+  bool is_dynamic(const Problem& problem) const { return !static_length(problem, {extent}); }
+};
+
+/// So many slots, with `bytes` for each piece of both cuts.
+iris::ByteSize slots_of(const Problem& problem, std::int64_t slots, const Cut& down, const Cut& across,
+                        std::int64_t bytes) {
+  bytes *= slots;
+  const bool more_down = down.is_dynamic(problem);
+  const bool more_across = across.is_dynamic(problem);
+  iris::ByteSize size = {.terms = {{bytes * down.fixed(problem) * across.fixed(problem), {}}}};
+  if (more_down) size.terms.push_back({divide_up(bytes * across.fixed(problem), down.size), {down.extent}});
+  if (more_across) size.terms.push_back({divide_up(bytes * down.fixed(problem), across.size), {across.extent}});
+  if (more_down && more_across) {
+    size.terms.push_back({divide_up(bytes, down.size * across.size), {down.extent, across.extent}});
+  }
+  return size;
+}
+
+/// m over the ranks, in whole tiles.
+Cut rows_of_ranks(const Problem& problem, const KernelPlan& kernel) {
+  return {"m", kernel.number("tile_m") * problem.world};
+}
+
+}  // namespace
+
+iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) {
+  const std::int64_t tile_n = kernel.number("tile_n");
+  // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
+  const std::int64_t row_bytes =
+      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) : tile_n * iris::bytes_of(problem.result);
+  return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"n", tile_n},
+                  kernel.number("tile_m") * row_bytes);
+}
+
+iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
+  // As Gathered of the main loops in device/main_loop/.
+  if (kernel.main_loop() != MainLoop::wgmma) {
+    return workspace_of(problem, problem.world, {{"m", 1, problem.world}, {"k"}}, problem.dtype,
+                        static_cast<int>(kernel.number("vector")));
+  }
+  const std::int64_t tile_k = kernel.number("tile_k");
+  return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"k", tile_k},
+                  kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
+}
+
+iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel) {
+  const std::int64_t tile_m = kernel.number("tile_m");
+  const std::int64_t tile_n = kernel.number("tile_n");
+  // As image_stride of the main loops in device/main_loop/.
+  const std::int64_t stride =
+      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) / iris::bytes_of(problem.result) : tile_n;
+  return slots_of(problem, kernel.number("parts"), {"m", tile_m}, {"n", tile_n},
+                  tile_m * stride * iris::bytes_of(problem.accumulate));
+}
+
+}  // namespace irisgen
