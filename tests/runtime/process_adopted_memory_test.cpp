@@ -20,6 +20,7 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_all_say;
 using test::host_operation;
 using test::ProcessOutcome;
 using test::run_ranks;
@@ -29,10 +30,6 @@ constexpr std::size_t page = 4096;
 
 World join() {
   return World::join({.heap_bytes = 1 << 20});
-}
-
-void expect_all_say(const std::vector<ProcessOutcome>& outcomes, const std::string& words) {
-  for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, words);
 }
 
 struct Free {

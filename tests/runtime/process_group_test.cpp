@@ -174,19 +174,8 @@ TEST(ProcessGroup, IsMadeAnewInEachRun) {
 }
 
 TEST(ProcessGroup, NeedsABootstrapThatCanSplit) {
-  class Whole final : public Bootstrap {
-   public:
-    int rank() const override { return others_->rank(); }
-    int size() const override { return others_->size(); }
-    std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
-      return others_->all_gather(bytes, call);
-    }
-
-   private:
-    std::shared_ptr<Bootstrap> others_ = connect_processes();
-  };
   const auto outcomes = run_ranks(2, [](int) {
-    World world = World::join({.heap_bytes = 1 << 16}, std::make_shared<Whole>());
+    World world = World::join({.heap_bytes = 1 << 16}, std::make_shared<test::LeastBootstrap>());
     world.run([](Context& context) { context.group({0, 1}); });
     return std::string();
   });

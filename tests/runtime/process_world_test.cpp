@@ -20,16 +20,14 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_all_say;
 using test::host_operation;
+using test::LeastBootstrap;
 using test::ProcessOutcome;
 using test::run_ranks;
 
 World join(std::size_t heap_bytes = 1 << 20) {
   return World::join({.heap_bytes = heap_bytes});
-}
-
-void expect_all_say(const std::vector<ProcessOutcome>& outcomes, const std::string& words) {
-  for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, words);
 }
 
 TEST(ProcessWorld, RunsThisProcessesRankOnTheCallingThread) {
@@ -233,19 +231,6 @@ TEST(ProcessWorld, LocksHoldBetweenProcesses) {
                            }),
                  "12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 12,12 ");
 }
-
-/// The least that a program's own Bootstrap has to do.
-class LeastBootstrap final : public Bootstrap {
- public:
-  int rank() const override { return others_->rank(); }
-  int size() const override { return others_->size(); }
-  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
-    return others_->all_gather(bytes, call);
-  }
-
- private:
-  std::shared_ptr<Bootstrap> others_ = connect_processes();
-};
 
 TEST(ProcessWorld, TakesABootstrapOfTheProgramsOwn) {
   const auto outcomes = run_ranks(3, [](int number) {

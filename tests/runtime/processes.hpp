@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -111,6 +113,23 @@ inline void become_rank(int rank, int size, const std::string& job) {
   ::setenv("IRISGEN_RANK", std::to_string(rank).c_str(), 1);
   ::setenv("IRISGEN_WORLD_SIZE", std::to_string(size).c_str(), 1);
 }
+
+inline void expect_all_say(const std::vector<ProcessOutcome>& outcomes, const std::string& words) {
+  for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, words);
+}
+
+/// The least that a program's own Bootstrap has to do.
+class LeastBootstrap final : public Bootstrap {
+ public:
+  int rank() const override { return others_->rank(); }
+  int size() const override { return others_->size(); }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
+    return others_->all_gather(bytes, call);
+  }
+
+ private:
+  std::shared_ptr<Bootstrap> others_ = connect_processes();
+};
 
 /// The name of a job that no other has.
 inline std::string new_job() {
