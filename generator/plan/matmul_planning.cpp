@@ -211,7 +211,8 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
   const Tiles tiles = default_tiles(request);
   const auto count = tiles_of(request.problem, products, tiles.m, tiles.n);
   if (!count) return std::min(of_any_size, most);
-  const std::int64_t blocks = request.target.compute_units * blocks_of_unit(request.target, request.problem.accumulate);
+  const std::int64_t blocks =
+      std::int64_t{request.target.compute_units} * blocks_of_unit(request.target, request.problem.accumulate);
   return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, *count), 1, most);
 }
 

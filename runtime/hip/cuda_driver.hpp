@@ -66,7 +66,7 @@ struct Driver {
   Result (*cuMemRetainAllocationHandle)(unsigned long long* handle, void* memory);
   Result (*cuMemGetAddressRange_v2)(Address* begin, std::size_t* bytes, Address memory);
   Result (*cuPointerGetAttribute)(void* value, int attribute, Address memory);
-  Result (*cuIpcGetMemHandle)(void* handle, Address memory);
+  Result (*cuIpcGetMemHandle)(IpcHandle* handle, Address memory);
   Result (*cuIpcOpenMemHandle_v2)(Address* memory, IpcHandle handle, unsigned flags);
   Result (*cuIpcCloseMemHandle)(Address memory);
 

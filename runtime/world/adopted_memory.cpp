@@ -122,6 +122,7 @@ std::vector<char*> map_processes(const Group::State& group, const std::string& c
     exported = device.export_adopted(memory, bytes);
     steps.add(memory);
   });
+  own.reserve(exported.files.size());
   for (const int file : exported.files) own.emplace_back(file);
   std::vector<ExportedMemory> theirs;
   for (const std::string& said : gather(group, call, refusal, pack_export(exported))) {

@@ -32,6 +32,10 @@ class ForeignMemory : public testing::Test {
     theirs_ = open_device(loaded_.api, 1, 1);
   }
 
+  void TearDown() override {
+    for (void* memory : plain_) EXPECT_EQ(call().hipFree(memory), success);
+  }
+
   const Functions& call() const { return loaded_.api.call; }
   Device& ours() { return *ours_.devices.at(0); }
   Device& theirs() { return *theirs_.devices.at(0); }
@@ -39,6 +43,7 @@ class ForeignMemory : public testing::Test {
   char* plain(std::size_t bytes) {
     void* memory = nullptr;
     EXPECT_EQ(call().hipExtMallocWithFlags(&memory, bytes, 0), success);
+    plain_.push_back(memory);
     return static_cast<char*>(memory);
   }
 
@@ -80,6 +85,7 @@ class ForeignMemory : public testing::Test {
   LoadedApi loaded_;
   DeviceGroup theirs_;
   DeviceGroup ours_;
+  std::vector<void*> plain_;
 };
 
 TEST_F(ForeignMemory, VirtualMemoryIsOpenedToEachDeviceOnce) {
