@@ -12,6 +12,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "runtime/hip/api.hpp"
+
 namespace {
 
 using Address = unsigned long long;
@@ -222,15 +224,12 @@ int cuPointerGetAttribute(void* value, int attribute, Address) {
 }
 
 /// The handle is the address: processes of this fake share no memory but virtual memory.
-struct IpcHandle {
-  char reserved[64];
-};
-int cuIpcGetMemHandle(IpcHandle* handle, Address memory) {
+int cuIpcGetMemHandle(iris::hip::IpcHandle* handle, Address memory) {
   if (!state().allocated.contains(static_cast<char*>(pointer(memory)))) return invalid_value;
   std::memcpy(handle->reserved, &memory, sizeof memory);
   return with_context();
 }
-int cuIpcOpenMemHandle_v2(Address* memory, IpcHandle handle, unsigned flags) {
+int cuIpcOpenMemHandle_v2(Address* memory, iris::hip::IpcHandle handle, unsigned flags) {
   std::memcpy(memory, handle.reserved, sizeof *memory);
   ++state().opened_handles;
   ++state().open_handles;

@@ -83,7 +83,10 @@ void Hub::serve() {
       if (seat.channel != nullptr) seat.channel->send();  // a failure shows when it is heard
     }
     if (!stopping_) continue;
-    if (!stopped.has_value()) stopped = patience_.now();
+    if (!stopped.has_value()) {
+      stopped = patience_.now();
+      continue;  // what ranks had said before, such as that they leave, is heard yet
+    }
     if (everybody_is_told() || patience_.now() - *stopped > last_words) return;
   }
 }
