@@ -234,8 +234,12 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
       in_parts.depth_parts = count;
       return choose_for(*units, request, in_parts).us;
     };
+    double best_us = us_of(parts);
     for (std::int64_t more = parts + 1; more <= most; ++more) {
-      if (us_of(more) < us_of(parts)) parts = more;
+      const double us = us_of(more);
+      if (us >= best_us) continue;
+      parts = more;
+      best_us = us;
     }
   } else if (!request.on_host()) {
     parts = parts_for_blocks(request, products, most);

@@ -17,6 +17,7 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
 
 constexpr int n = 100;
@@ -24,10 +25,6 @@ constexpr std::size_t bytes = n * sizeof(int);
 
 Extents of_n(std::int64_t length) {
   return {{"n", length}};
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// A rank's own memory, which begins elsewhere on each rank.

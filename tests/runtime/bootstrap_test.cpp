@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "processes.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/member.hpp"

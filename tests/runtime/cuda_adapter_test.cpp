@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,25 +8,12 @@
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/cuda_driver.hpp"
 #include "runtime/hip/devices.hpp"
-#include "tests/runtime/fake_cuda.hpp"
+#include "tests/runtime/fake_cuda_fixture.hpp"
 
 namespace iris::hip {
 namespace {
 
-class CudaAdapter : public testing::Test {
- protected:
-  void SetUp() override {
-    void* library = dlopen(IRISGEN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    fake_ = reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda_state"))();
-    *fake_ = {};
-    loaded_ = load_cuda(IRISGEN_FAKE_CUDA);
-    ASSERT_TRUE(loaded_) << loaded_.missing;
-  }
-
-  FakeCuda* fake_ = nullptr;
-  LoadedApi loaded_;
-};
+class CudaAdapter : public OnFakeCuda {};
 
 TEST_F(CudaAdapter, LibraryIsDescribedByVersionAndName) {
   EXPECT_EQ(loaded_.api.description, std::string("CUDA 13.1 (") + IRISGEN_FAKE_CUDA + ")");

@@ -1,33 +1,29 @@
 // Memory that somebody else allocated on a GPU, on the tests' own library of CUDA.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <exception>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "generator/manifest/descriptor.hpp"
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/devices.hpp"
-#include "tests/runtime/fake_cuda.hpp"
+#include "tests/runtime/error_words.hpp"
+#include "tests/runtime/fake_cuda_fixture.hpp"
 
 namespace iris::hip {
 namespace {
 
+using test::error_of;
+
 constexpr std::size_t unit = std::size_t{2} << 20;
 
-class ForeignMemory : public testing::Test {
+class ForeignMemory : public OnFakeCuda {
  protected:
   void SetUp() override {
-    void* library = dlopen(IRISGEN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    fake_ = reinterpret_cast<FakeCuda* (*)()>(dlsym(library, "fake_cuda_state"))();
-    *fake_ = {};
-    loaded_ = load_cuda(IRISGEN_FAKE_CUDA);
-    ASSERT_TRUE(loaded_) << loaded_.missing;
+    OnFakeCuda::SetUp();
+    if (HasFatalFailure()) return;
     ours_ = open_device(loaded_.api, 0, 0);
     theirs_ = open_device(loaded_.api, 1, 1);
   }
@@ -72,17 +68,7 @@ class ForeignMemory : public testing::Test {
   static void close_files(const ExportedMemory& exported) {
     for (const int file : exported.files) Descriptor(file).close();
   }
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-    return {};
-  }
 
-  FakeCuda* fake_ = nullptr;
-  LoadedApi loaded_;
   DeviceGroup theirs_;
   DeviceGroup ours_;
   std::vector<void*> plain_;

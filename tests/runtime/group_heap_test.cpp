@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "grid_of_ranks.hpp"
 #include "iris/cache.hpp"
 #include "iris/compiler.hpp"
@@ -23,6 +23,7 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 
 BuiltOperation build(const std::string& pattern, const std::string& variant, int world, const std::string& target,
                      int timeout_ms = 10'000) {
@@ -38,10 +39,6 @@ BuiltOperation build(const std::string& pattern, const std::string& variant, int
 
 BuiltOperation build_sum(int world, const std::string& target, int timeout_ms = 10'000) {
   return build("all_reduce", "one_shot", world, target, timeout_ms);
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 class GroupsOn : public testing::TestWithParam<const char*> {

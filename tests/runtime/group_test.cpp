@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "grid_of_ranks.hpp"
 #include "host_kernels.hpp"
 #include "iris/operation.hpp"
@@ -24,6 +24,7 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
 
 constexpr int n = 64;
@@ -44,10 +45,6 @@ std::vector<std::string> failures_of(int ranks, const std::function<void(Context
     });
   });
   return failures;
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// The sum of `values` of a rank over a group, by a launch in a stream of the group's own.

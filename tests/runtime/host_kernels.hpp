@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "iris/device/abi.hpp"
 #include "iris/operation.hpp"
 

@@ -15,11 +15,8 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
 
 Manifest with_dynamic_rows() {
   Manifest manifest = host_operation("add_index", 1).manifest;

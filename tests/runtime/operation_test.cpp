@@ -20,6 +20,7 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
 
 Extents of_n(std::int64_t n) {
@@ -32,10 +33,6 @@ std::string load_failure(const std::function<void(BuiltOperation&)>& change, int
   BuiltOperation built = host_operation("add_index", ranks);
   change(built);
   return error_of([&] { world.run([&](Context& context) { const Operation operation(context, built, of_n(64)); }); });
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(Operation, RefusesAManifestOfAnotherInterface) {

@@ -16,16 +16,13 @@
 namespace iris {
 namespace {
 
+using test::expect_part;
 using test::host_operation;
 using test::ProcessOutcome;
 using test::run_ranks;
 
 World join() {
   return World::join({.heap_bytes = 1 << 20});
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// What the others say who were told; not the rank that went.

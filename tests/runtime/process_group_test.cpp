@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "error_of.hpp"
+#include "error_words.hpp"
 #include "grid_of_ranks.hpp"
 #include "host_kernels.hpp"
 #include "iris/operation.hpp"
@@ -26,16 +26,13 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
 using test::ProcessOutcome;
 using test::run_ranks;
 
 World join() {
   return World::join({.heap_bytes = 1 << 20});
-}
-
-void expect_part(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// What a body's World::run threw on each of so many ranks, or what it said.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <exception>
 #include <string>
 
@@ -14,6 +16,10 @@ std::string error_of(Call call) {
     return error.what();
   }
   return {};
+}
+
+inline void expect_part(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 }  // namespace iris::test
