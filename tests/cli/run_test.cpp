@@ -192,6 +192,31 @@ TEST_F(Run, TheLayerIsGatheredAndMultiplied) {
   EXPECT_NE(outcome.out.find("verified: all 458752 elements of 8 ranks"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Run, AWrongElementOfAKernelOfOnesOwnNamesTheLineThatStoredIt) {
+  write_file(folder_.file("k.hip"),
+             "#include <iris/device/partition.hpp>\n#include <iris/device/rma.hpp>\nusing namespace iris::device;\n"
+             "template <typename Config>\n"
+             "__device__ void f(const Context& context, IRIS_SYMMETRIC f32* output, i64 n) {\n"
+             "  const ThreadGroup threads = grid_threads<Config>();\n"
+             "  for (i64 i = threads.index; i < n; i += threads.size) {\n"
+             "    if (i < n - 1) output[i] = i;\n"
+             "    if (i == n - 1) output[i] = -1;\n"
+             "  }\n}\n");
+  write_file(folder_.file("r.cpp"),
+             "void r(double* const* output, long long n) {\n"
+             "  for (int k = 0; k < 2; ++k) for (long long i = 0; i < n; ++i) output[k][i] = i;\n}\n");
+  write_file(folder_.file("own.yaml"),
+             "irisgen: 1\nkernels:\n  - {name: own, source: k.hip, entry: f, dtype: f32, world: 2, shape: {n: 5},\n"
+             "     config: {blocks: 1, threads: 8}, reference: {source: r.cpp, function: r}}\n");
+  const Outcome outcome = run({"own.yaml"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.out.find("output[4]: -1, expected 4; last stored by k.hip:9:31 (rank 0, block 0, thread 4)"),
+            std::string::npos)
+      << outcome.out << outcome.err;
+  const Json stored = Json::parse(run({"own.yaml", "--json"}).out).at(0)["worst"]["stored_by"];
+  EXPECT_EQ(stored["place"], "k.hip:9:31");
+}
+
 TEST_F(Run, ACompilerThatIsNotThereIsAnErrorThatSaysSo) {
   const Outcome outcome = run({"spec.yaml", "--compiler", "nonesuch"});
   EXPECT_EQ(outcome.code, 2);

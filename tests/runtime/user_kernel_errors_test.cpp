@@ -281,7 +281,7 @@ TEST_F(UserKernel, whose_reference_is_wrong_is_told_where) {
   expect("void s() {}\n", "there is no function 'r' here; there are: s");
   expect("#include <cmath>\nvoid r(double* const* output) {}\n", "r.cpp:1:10: error: 'cmath' file not found");
   expect("extern \"C\" int system(const char*);\nvoid r(double* const* output) { system(\"true\"); }\n",
-         "'system' is used but not defined");
+         "system(char const*)' is used but not defined");
 }
 
 TEST_F(UserKernel, whose_reference_takes_roots_and_powers_has_the_c_library_s) {

@@ -37,8 +37,7 @@ __device__ void waits_by_the_block_in_one_thread(const Context& context, const t
   if (leader) {
     arrived = block_wait_acquire(launch, own_flag<Config>(0), 0, 1, Wait::step);  // expect: iris-divergent-barrier
   }
-  if (!arrived) return;
-  out[thread_index()] = 1;
+  if (arrived) out[thread_index()] = 1;
 }
 
 template <typename Config>

@@ -111,8 +111,9 @@ __device__ void receives_lines(const Context& context, const typename Config::El
   Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, n);
   LinePack<typename Config::Element> values;
-  if (!mailbox.receive_from(0, Config::root, values)) return;
-  MessageLine<typename Config::Element, 1>(Rows{1, n, n}, 0).store(out, values);
+  if (mailbox.receive_from(0, Config::root, values)) {
+    MessageLine<typename Config::Element, 1>(Rows{1, n, n}, 0).store(out, values);
+  }
 }
 
 template <typename Config>

@@ -121,6 +121,7 @@ __device__ void receives_lines(const Context& context, const typename Config::El
   Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, m * n);
   LinePack<typename Config::Element> values;
-  if (!mailbox.receive_from(thread_index(), Config::root, values)) return;
-  MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index()).store(out, values);
+  if (mailbox.receive_from(thread_index(), Config::root, values)) {
+    MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index()).store(out, values);
+  }
 }

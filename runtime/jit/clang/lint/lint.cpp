@@ -13,10 +13,9 @@ using Check = void (*)(const lint::Model&, lint::Findings&);
 
 /// In the order of rule_names.
 constexpr std::array<Check, rule_names.size()> checks = {
-    lint::check_remote_dereference,   lint::check_unsynchronized_signal,
-    lint::check_ignored_wait,         lint::check_divergent_barrier,
-    lint::check_mismatched_flag,      lint::check_uneven_steps,
-    lint::check_remote_scope,         lint::check_volatile,
+    lint::check_remote_dereference,   lint::check_unsynchronized_signal, lint::check_ignored_wait,
+    lint::check_divergent_barrier,    lint::check_divergent_exit,        lint::check_mismatched_flag,
+    lint::check_uneven_steps,         lint::check_remote_scope,          lint::check_volatile,
     lint::check_early_workspace_read,
 };
 

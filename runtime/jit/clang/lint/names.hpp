@@ -19,6 +19,8 @@ inline constexpr RuleName ignored_wait = {"iris-ignored-wait",
                                           "a wait's outcome is ignored, and the kernel goes on after a time-out"};
 inline constexpr RuleName divergent_barrier = {
     "iris-divergent-barrier", "not all threads, or not all ranks, come to what they have to pass together"};
+inline constexpr RuleName divergent_exit = {"iris-divergent-exit",
+                                            "threads of a warp leave a Launch at different places"};
 inline constexpr RuleName mismatched_flag = {"iris-mismatched-flag",
                                              "a wait is for a flag, or a step of it, that no signal shows"};
 inline constexpr RuleName uneven_steps = {"iris-uneven-steps",
@@ -29,8 +31,8 @@ inline constexpr RuleName volatile_access = {"iris-volatile", "volatile in the p
 inline constexpr RuleName early_workspace_read = {"iris-early-workspace-read",
                                                   "the workspace is read before anything was waited for"};
 
-inline constexpr std::array rule_names = {remote_dereference, unsynchronized_signal, ignored_wait,
-                                          divergent_barrier,  mismatched_flag,       uneven_steps,
-                                          remote_scope,       volatile_access,       early_workspace_read};
+inline constexpr std::array rule_names = {remote_dereference, unsynchronized_signal, ignored_wait, divergent_barrier,
+                                          divergent_exit,     mismatched_flag,       uneven_steps, remote_scope,
+                                          volatile_access,    early_workspace_read};
 
 }  // namespace iris::clang_library

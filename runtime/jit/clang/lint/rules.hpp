@@ -10,6 +10,7 @@ void check_remote_dereference(const Model& model, Findings& findings);
 void check_unsynchronized_signal(const Model& model, Findings& findings);
 void check_ignored_wait(const Model& model, Findings& findings);
 void check_divergent_barrier(const Model& model, Findings& findings);
+void check_divergent_exit(const Model& model, Findings& findings);
 void check_mismatched_flag(const Model& model, Findings& findings);
 void check_uneven_steps(const Model& model, Findings& findings);
 void check_remote_scope(const Model& model, Findings& findings);

@@ -35,6 +35,16 @@ std::vector<const clang::FunctionDecl*> functions_of(const Parsed& parsed) {
   return functions;
 }
 
+/// As it is called from outside: what has no name is left out.
+std::string name_of(const clang::FunctionDecl& function) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  std::string name = function.getQualifiedNameAsString();
+  for (std::size_t at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed)) {
+    name.erase(at, unnamed.size());
+  }
+  return name;
+}
+
 /// How a buffer's elements are called in descriptions.
 std::optional<std::string> dtype_of(clang::QualType element) {
   static const std::map<std::string, std::string> names = {{"float", "f32"},
@@ -234,7 +244,7 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
   std::vector<const clang::FunctionDecl*> found;
   std::string others;
   for (const clang::FunctionDecl* function : functions_of(parsed)) {
-    const std::string qualified = function->getQualifiedNameAsString();
+    const std::string qualified = name_of(*function);
     if (qualified == name) {
       found.push_back(function);
     } else if (others.size() < 200 && is_users(parsed, *function)) {

@@ -9,6 +9,8 @@
 
 #include "runtime/jit/clang/parse.hpp"
 #include "runtime/jit/clang/read/entry.hpp"
+#include "runtime/jit/clang/read/library_names.hpp"
+#include "runtime/jit/clang/read/placement.hpp"
 #include "runtime/jit/clang/read/reach.hpp"
 #include "runtime/jit/clang/read/splice.hpp"
 #include "runtime/jit/clang/tasks.hpp"
@@ -41,11 +43,19 @@ bool has_errors(const std::vector<Diagnostic>& diagnostics) {
   return std::ranges::any_of(diagnostics, [](const Diagnostic& one) { return one.severity == "error"; });
 }
 
-/// Without what the user cannot see: notes about our own lines.
-std::vector<Diagnostic> shown(std::vector<Diagnostic> diagnostics) {
+/// What we put before and behind the user's file, as places call it.
+bool is_our_own(const Place& place) {
+  return place.file == "before" || place.file == "after";
+}
+
+/// Without what the user cannot see, our own lines: what they show to be wrong is his entry.
+std::vector<Diagnostic> shown(std::vector<Diagnostic> diagnostics, const std::string& name, const Place& entry) {
   std::erase_if(diagnostics, [](const Diagnostic& one) { return one.severity != "error"; });
   for (Diagnostic& one : diagnostics) {
-    std::erase_if(one.notes, [](const Diagnostic& note) { return note.place.file.starts_with("/irisgen/"); });
+    std::erase_if(one.notes, [](const Diagnostic& note) { return is_our_own(note.place); });
+    if (!is_our_own(one.place)) continue;
+    one.message = "'" + name + "' cannot be taken as the description has it: " + one.message;
+    one.place = entry;
   }
   return diagnostics;
 }
@@ -70,26 +80,24 @@ json used_members(const Parsed& parsed) {
 }
 
 json answer_of(std::vector<Diagnostic> problems) {
-  return {{"problems", shown(std::move(problems))}};
+  return {{"problems", std::move(problems)}};
 }
 
-/// Whether the entry is a template; its errors, if there are any.
-bool is_template(const ParseRequest& request, const std::string& entry, const std::string& over,
-                 std::vector<Diagnostic>& problems) {
+/// What is known of an entry before it is taken.
+struct Found {
+  bool is_template = false;
+  Place place = {};
+  std::vector<Diagnostic> problems = {};
+};
+
+Found look_for(const ParseRequest& request, const std::string& entry, const std::string& over) {
   const Parsed parsed(request);
-  if (!parsed.ok()) {
-    problems = parsed.diagnostics();
-    return false;
-  }
+  if (!parsed.ok()) return {.problems = parsed.diagnostics()};
   Problems own(parsed);
   const clang::NamedDecl* found = find_entry(parsed, entry, over, own);
-  problems = own.found;
-  return found != nullptr && llvm::isa<clang::FunctionTemplateDecl>(found);
+  if (found == nullptr) return {.problems = own.found};
+  return {.is_template = llvm::isa<clang::FunctionTemplateDecl>(found), .place = own.place(found->getLocation())};
 }
-
-}  // namespace
-
-namespace {
 
 enum class Kind { kernel, reference, function };
 
@@ -97,23 +105,27 @@ json read(const json& question, Kind kind) {
   ParseRequest request = parse_request(question);
   request.before = annotations;
   const auto entry_name = question.at("entry").get<std::string>();
-  std::vector<Diagnostic> problems;
+  const Purpose purpose = kind == Kind::reference ? Purpose::reference : Purpose::kernel;
   const std::string over = kind == Kind::function ? "that of its values" : "Config";
-  const bool takes_config = is_template(request, entry_name, over, problems);
-  if (has_errors(problems)) return answer_of(std::move(problems));
+  const Found first = look_for(request, entry_name, over);
+  const auto refused = [&](std::vector<Diagnostic> problems) {
+    explain_library_names(problems, purpose);
+    return answer_of(shown(std::move(problems), entry_name, first.place));
+  };
+  if (has_errors(first.problems)) return refused(first.problems);
 
   Inclusions inclusions;
-  request.after = instantiation(question, takes_config);
+  request.after = instantiation(question, first.is_template);
   request.prepare = [&](clang::Preprocessor& preprocessor) { inclusions.observe(preprocessor); };
   const Parsed parsed(request);
-  if (!parsed.ok()) return answer_of(parsed.diagnostics());
+  if (!parsed.ok()) return refused(parsed.diagnostics());
   Problems own(parsed);
   const clang::NamedDecl* entry = find_entry(parsed, entry_name, over, own);
   const std::string type = question.value("type", "irisgen_reading::Config");
   const clang::FunctionDecl* function = entry == nullptr ? nullptr : instantiated(*entry, type);
-  if (function == nullptr) return answer_of(own.found);
+  if (function == nullptr) return refused(own.found);
 
-  json answer = {{"takes_config", takes_config}, {"constants", used_members(parsed)}};
+  json answer = {{"takes_config", first.is_template}, {"constants", used_members(parsed)}};
   const auto extents = question.value("extents", std::vector<std::string>());
   switch (kind) {
     case Kind::kernel:
@@ -127,13 +139,14 @@ json read(const json& question, Kind kind) {
       describe_function(parsed, *function, question.at("type"), answer, own);
       break;
   }
+  const Ranges left_out = place_in_namespace(parsed, own);
   const SplicedText spliced =
-      splice(inclusions, parsed.preprocessor(), question.at("folder").get<std::string>(), own.found);
+      splice(inclusions, left_out, parsed.preprocessor(), question.at("folder").get<std::string>(), own.found);
   answer["text"] = spliced.text;
   answer["device_includes"] = spliced.includes;
   answer["macros"] = spliced.macros;
   answer["files"] = spliced.files;
-  if (has_errors(own.found)) return answer_of(own.found);
+  if (has_errors(own.found)) return refused(own.found);
   answer["problems"] = json::array();
   return answer;
 }

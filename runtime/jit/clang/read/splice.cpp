@@ -49,9 +49,10 @@ class Observer : public clang::PPCallbacks {
 
 class Splicer {
  public:
-  Splicer(const Inclusions& inclusions, clang::Preprocessor& preprocessor, const std::string& folder,
-          std::vector<Diagnostic>& problems)
+  Splicer(const Inclusions& inclusions, const Ranges& left_out, clang::Preprocessor& preprocessor,
+          const std::string& folder, std::vector<Diagnostic>& problems)
       : inclusions_(inclusions),
+        left_out_(left_out),
         preprocessor_(preprocessor),
         sources_(preprocessor.getSourceManager()),
         folder_(folder),
@@ -86,13 +87,26 @@ class Splicer {
     result_.text += "#line " + std::to_string(line) + " \"" + shown(name) + "\"\n";
   }
 
+  /// Blanks in its place, so that lines and columns stay.
+  std::string without_left_out(clang::FileID file, std::string text) const {
+    const auto ranges = left_out_.find(file);
+    if (ranges == left_out_.end()) return text;
+    for (const auto& [begin, length] : ranges->second) {
+      for (unsigned at = begin; at < begin + length; ++at) {
+        if (text.at(at) != '\n') text[at] = ' ';
+      }
+    }
+    return text;
+  }
+
   /// Directives are found again by a raw lexer, which knows comments and strings, but no conditions.
   void add_file(clang::FileID file, const std::string& name) {
     entered_.insert(sources_.getFileEntryForID(file));
     result_.files.push_back(name);
     add_line_directive(1, name);
     const llvm::MemoryBufferRef buffer = sources_.getBufferOrFake(file);
-    const llvm::StringRef text = buffer.getBuffer();
+    const std::string blanked = without_left_out(file, buffer.getBuffer().str());
+    const llvm::StringRef text = blanked;
     clang::Lexer lexer(file, buffer, sources_, preprocessor_.getLangOpts());
     std::size_t copied = 0;
     clang::Token token;
@@ -180,6 +194,7 @@ class Splicer {
   static constexpr std::size_t max_files = 256;
 
   const Inclusions& inclusions_;
+  const Ranges& left_out_;
   clang::Preprocessor& preprocessor_;
   clang::SourceManager& sources_;
   const std::string& folder_;
@@ -199,9 +214,9 @@ const Inclusion* Inclusions::at(clang::FileID file, unsigned offset) const {
   return found == found_.end() ? nullptr : &found->second;
 }
 
-SplicedText splice(const Inclusions& inclusions, clang::Preprocessor& preprocessor, const std::string& folder,
-                   std::vector<Diagnostic>& problems) {
-  return Splicer(inclusions, preprocessor, folder, problems).splice();
+SplicedText splice(const Inclusions& inclusions, const Ranges& left_out, clang::Preprocessor& preprocessor,
+                   const std::string& folder, std::vector<Diagnostic>& problems) {
+  return Splicer(inclusions, left_out, preprocessor, folder, problems).splice();
 }
 
 }  // namespace iris::clang_library

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/jit/clang/diagnostics.hpp"
+#include "runtime/jit/clang/read/placement.hpp"
 
 namespace clang {
 class LangOptions;
@@ -49,9 +50,9 @@ struct SplicedText {
   std::vector<std::string> files;     ///< as they were opened
 };
 
-/// Puts each of the user's files where it is included first. `folder` is left out of the names in #line directives.
-/// What cannot be spliced is an error in `problems`.
-SplicedText splice(const Inclusions& inclusions, clang::Preprocessor& preprocessor, const std::string& folder,
-                   std::vector<Diagnostic>& problems);
+/// Puts each of the user's files where it is included first, with blanks for what is `left_out`. `folder` is left out
+/// of the names in #line directives. What cannot be spliced is an error in `problems`.
+SplicedText splice(const Inclusions& inclusions, const Ranges& left_out, clang::Preprocessor& preprocessor,
+                   const std::string& folder, std::vector<Diagnostic>& problems);
 
 }  // namespace iris::clang_library
