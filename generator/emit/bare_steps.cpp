@@ -144,6 +144,21 @@ std::string StepWriter::map_text(const iris::MatrixMap& map) const {
                  std::to_string(map.box_columns) + ")");
 }
 
+iris::Dtype dtype_of(const Plan& plan, const std::string& buffer) {
+  const auto argument = std::ranges::find(plan.arguments, buffer, &iris::Argument::name);
+  if (argument != plan.arguments.end()) return argument->dtype;
+  return std::ranges::find(plan.intermediates, buffer, &iris::Intermediate::name)->dtype;
+}
+
+/// As a kernel takes it: of elements of tf32, which programs have as f32.
+std::string passed(const Plan& plan, const std::string& buffer) {
+  if (dtype_of(plan, buffer) != iris::Dtype::tf32) return name_in_launch(buffer);
+  const auto argument = std::ranges::find(plan.arguments, buffer, &iris::Argument::name);
+  const bool is_const = argument != plan.arguments.end() && argument->access == iris::Access::read;
+  return std::string("reinterpret_cast<") + (is_const ? "const " : "") + "iris::device::TensorFloat32*>(" +
+         name_in_launch(buffer) + ")";
+}
+
 Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
   const KernelPlan& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
   // The maps' names are free again for the next kernel's.
@@ -154,7 +169,7 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
     indent_ += "  ";
   }
   std::vector<std::string> arguments = {"context(layout_." + name_in_bare(kernel) + ")"};
-  for (const std::string& name : step.buffers) arguments.push_back(name_in_launch(name));
+  for (const std::string& name : step.buffers) arguments.push_back(passed(plan_, name));
   for (const iris::Dimension& extent : step.extents) arguments.push_back(length_of(extent, plan_).text());
   for (const iris::MatrixMap& map : step.maps) {
     text += map_text(map);
@@ -168,12 +183,6 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
     text += indent_ + "}\n";
   }
   return {std::move(text), api_ + "GetLastError()"};
-}
-
-iris::Dtype dtype_of(const Plan& plan, const std::string& buffer) {
-  const auto argument = std::ranges::find(plan.arguments, buffer, &iris::Argument::name);
-  if (argument != plan.arguments.end()) return argument->dtype;
-  return std::ranges::find(plan.intermediates, buffer, &iris::Intermediate::name)->dtype;
 }
 
 /// Rows of a block that a copy is about.

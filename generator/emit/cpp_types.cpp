@@ -12,6 +12,7 @@ std::string cpp_type(iris::Dtype dtype) {
     case Dtype::f64:
       return "double";
     case Dtype::f32:
+    case Dtype::tf32:
       return "float";
     case Dtype::f16:
       return "iris::device::Float16";

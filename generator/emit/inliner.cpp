@@ -71,6 +71,8 @@ class Inliner {
         return "iris/device/main_loop/fma.hpp";
       case MainLoop::mfma:
         return "iris/device/main_loop/mfma.hpp";
+      case MainLoop::mma:
+        return "iris/device/main_loop/mma.hpp";
       case MainLoop::wgmma:
         return "iris/device/main_loop/wgmma.hpp";
     }

@@ -209,9 +209,11 @@ class KernelReader {
   void read_types(Problem& problem, Dtype dtype) {
     problem.dtype = dtype;
     problem.result = iris::result_of(dtype);
-    if (dtype == Dtype::e4m3 && !keys_->takes_layout) {
-      report_.error(place_of("dtype"), "e4m3 is a type of the operands of products, and " +
-                                           *text_of(kernel_.find("pattern")) + " has none; write f16 or bf16");
+    if (iris::is_of_operands(dtype) && !keys_->takes_layout) {
+      const auto* pattern = text_of(kernel_.find("pattern"));
+      report_.error(place_of("dtype"), std::string(to_string(dtype)) + " is a type of the operands of products, and " +
+                                           (pattern ? *pattern : "a kernel of your own") + " has none; write " +
+                                           (dtype == Dtype::tf32 ? "f32" : "f16 or bf16"));
     }
     problem.accumulate = iris::default_accumulate(dtype);
     const auto* name = text_of(kernel_.find("accumulate"));

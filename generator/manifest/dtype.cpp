@@ -13,8 +13,9 @@ struct DtypeRow {
 
 // In the order of the enumeration.
 constexpr std::array dtypes = {
-    DtypeRow{Dtype::f64, "f64", 8},   DtypeRow{Dtype::f32, "f32", 4},   DtypeRow{Dtype::f16, "f16", 2},
-    DtypeRow{Dtype::bf16, "bf16", 2}, DtypeRow{Dtype::e4m3, "e4m3", 1}, DtypeRow{Dtype::i32, "i32", 4},
+    DtypeRow{Dtype::f64, "f64", 8}, DtypeRow{Dtype::f32, "f32", 4},   DtypeRow{Dtype::tf32, "tf32", 4},
+    DtypeRow{Dtype::f16, "f16", 2}, DtypeRow{Dtype::bf16, "bf16", 2}, DtypeRow{Dtype::e4m3, "e4m3", 1},
+    DtypeRow{Dtype::i32, "i32", 4},
 };
 static_assert(dtypes.size() == all_dtypes.size());
 

@@ -1,6 +1,7 @@
 #include "iris/problem.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
@@ -36,6 +37,40 @@ std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Ex
   lengths.reserve(shape.size());
   for (const Dimension& dimension : shape) lengths.push_back(length_of(dimension, extents));
   return lengths;
+}
+
+std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {
+  if (dimension.extent.empty()) return dimension.offset;
+  const Extent& extent = problem.extent(dimension.extent);
+  if (extent.dynamic) return std::nullopt;
+  return extent.value * dimension.factor / dimension.divisor + dimension.offset;
+}
+
+std::vector<NamedExtent> named_extents(const Problem& problem) {
+  const bool is_vector =
+      problem.extents.size() == 2 && problem.extents[0].name == "m" && problem.extents[0].extent == Extent{.value = 1};
+  return {problem.extents.begin() + (is_vector ? 1 : 0), problem.extents.end()};
+}
+
+std::string describe_shape(const Problem& problem, const std::vector<Dimension>& shape) {
+  if (shape.empty()) return "one value";
+  const std::vector<NamedExtent> named = named_extents(problem);
+  std::string text = "(";
+  for (const Dimension& dimension : shape) {
+    const bool is_hidden = named.size() < problem.extents.size() && dimension.extent == problem.extents[0].name;
+    if (is_hidden && dimension.factor == 1) continue;
+    if (text.size() > 1) text += ", ";
+    if (const auto length = static_length(problem, dimension)) {
+      text += std::to_string(*length);
+      continue;
+    }
+    if (dimension.factor != 1) text += std::to_string(dimension.factor) + "·";
+    text += dimension.extent;
+    if (dimension.divisor != 1) text += "/" + std::to_string(dimension.divisor);
+    if (dimension.offset != 0)
+      text += (dimension.offset < 0 ? " - " : " + ") + std::to_string(std::abs(dimension.offset));
+  }
+  return text + ")";
 }
 
 const Extent& Problem::extent(std::string_view name) const {

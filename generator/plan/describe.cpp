@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "generator/plan/planning.hpp"
 
@@ -54,12 +53,6 @@ std::string pattern_words(std::string_view pattern) {
   return pattern == user_pattern ? "user kernel" : std::string(pattern);
 }
 
-std::vector<iris::NamedExtent> named_extents(const Problem& problem) {
-  const bool is_vector = problem.extents.size() == 2 && problem.extents[0].name == "m" &&
-                         problem.extents[0].extent == iris::Extent{.value = 1};
-  return {problem.extents.begin() + (is_vector ? 1 : 0), problem.extents.end()};
-}
-
 std::string describe(const Plan& plan) {
   const bool is_user = plan.problem.pattern == user_pattern;
   const std::string what = is_user ? describe_user(plan.kernels.front())
@@ -71,27 +64,6 @@ std::string describe(const Plan& plan, const KernelPlan& kernel) {
   const std::string what =
       kernel.source ? describe_user(kernel) : describe(kernel.problem, kernel.variant) + describe(kernel.functions);
   return what + ", for " + std::string(plan.target->name);
-}
-
-std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape) {
-  if (shape.empty()) return "one value";
-  const std::vector<iris::NamedExtent> named = named_extents(problem);
-  std::string text = "(";
-  for (const iris::Dimension& dimension : shape) {
-    const bool is_hidden = named.size() < problem.extents.size() && dimension.extent == problem.extents[0].name;
-    if (is_hidden && dimension.factor == 1) continue;
-    if (text.size() > 1) text += ", ";
-    if (const auto length = static_length(problem, dimension)) {
-      text += std::to_string(*length);
-      continue;
-    }
-    if (dimension.factor != 1) text += std::to_string(dimension.factor) + "·";
-    text += dimension.extent;
-    if (dimension.divisor != 1) text += "/" + std::to_string(dimension.divisor);
-    if (dimension.offset != 0)
-      text += (dimension.offset < 0 ? " - " : " + ") + std::to_string(std::abs(dimension.offset));
-  }
-  return text + ")";
 }
 
 std::string config_struct(const KernelPlan& kernel) {

@@ -18,10 +18,6 @@ std::string describe(const Problem& problem, std::string_view variant = {});
 /// `all_reduce`, or `user kernel`.
 std::string pattern_words(std::string_view pattern);
 
-/// An argument's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
-/// without an m of 1 that nobody wrote.
-std::string describe_shape(const Problem& problem, const std::vector<iris::Dimension>& shape);
-
 /// The `Config` of an emitted kernel.
 std::string config_struct(const KernelPlan& kernel);
 
@@ -29,9 +25,6 @@ std::string config_struct(const KernelPlan& kernel);
 std::string_view describe(iris::Access access);
 /// `the output may be the input`.
 std::string_view describe(iris::InPlace in_place);
-
-/// The extents that tell kernels apart: all of them, but m of a collective over a plain vector (m = 1).
-std::vector<iris::NamedExtent> named_extents(const Problem& problem);
 
 /// `gradient_sum_two_shot_f32_sum_w8_n85002`: whoever sees it in a profile knows what it is.
 std::string symbol_of(const std::string& name, const KernelPlan& kernel);

@@ -131,7 +131,7 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
 }  // namespace
 
 void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
-  const MatrixUnits* present = matrix_units_of(request.target);
+  const MatrixUnits* present = matrix_units_of(request.target, request.problem.dtype);
   const std::string obstacle = present ? present->obstacle(request, products) : "";
   const MatrixUnits* units = obstacle.empty() ? present : nullptr;
   const UnitsChoice choice =
@@ -159,8 +159,8 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
     const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);
     add_number(kernel, "box_rows", box_rows, "rows of A in one copy",
                box_rows < stage_rows ? "of which one comes while another leaves" : "those of a stage");
-    add_number(kernel, "stages", wgmma_stages(request.target, products, stage_rows, tiles.n),
-               "of both operands, on their way", "as many as shared memory holds beside a finished tile");
+    add_number(kernel, "stages", wgmma_stages(request, products, stage_rows, tiles.n), "of both operands, on their way",
+               "as many as shared memory holds beside a finished tile");
     kernel.maps = wgmma_maps(request, products, tiles, box_rows);
   } else if (!units) {
     check_fragment(request, tiles);
@@ -220,7 +220,7 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
 
 std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products) {
   constexpr std::int64_t most_parts = 16;
-  const MatrixUnits* units = matrix_units_of(request.target);
+  const MatrixUnits* units = matrix_units_of(request.target, request.problem.dtype);
   if (units && !units->obstacle(request, products).empty()) units = nullptr;
   const std::int64_t usual_depth = units ? choose_for(*units, request, products).tiles.k : default_tiles(request).k;
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
@@ -256,7 +256,8 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
 
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
-  const MatrixUnits* units = fills_compute_unit(kernel) ? matrix_units_of(request.target) : nullptr;
+  const MatrixUnits* units =
+      fills_compute_unit(kernel) ? matrix_units_of(request.target, request.problem.dtype) : nullptr;
   const std::int64_t comm_blocks = request.wanted("comm_blocks")
                                        .value_or(host    ? host_comm_blocks
                                                  : units ? choose_for(*units, request, products).comm_blocks

@@ -43,10 +43,9 @@ Cut rows_of_ranks(const Problem& problem, const KernelPlan& kernel) {
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) {
   const std::int64_t tile_n = kernel.number("tile_n");
   // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
-  const std::int64_t row_bytes =
-      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) : tile_n * iris::bytes_of(problem.result);
+  const std::int64_t stride = kernel.main_loop() == MainLoop::wgmma ? wgmma_stride(tile_n) : tile_n;
   return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"n", tile_n},
-                  kernel.number("tile_m") * row_bytes);
+                  kernel.number("tile_m") * stride * iris::bytes_of(problem.result));
 }
 
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
@@ -64,8 +63,7 @@ iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel)
   const std::int64_t tile_m = kernel.number("tile_m");
   const std::int64_t tile_n = kernel.number("tile_n");
   // As image_stride of the main loops in device/main_loop/.
-  const std::int64_t stride =
-      kernel.main_loop() == MainLoop::wgmma ? wgmma_row_bytes(tile_n) / iris::bytes_of(problem.result) : tile_n;
+  const std::int64_t stride = kernel.main_loop() == MainLoop::wgmma ? wgmma_stride(tile_n) : tile_n;
   return slots_of(problem, kernel.number("parts"), {"m", tile_m}, {"n", tile_n},
                   tile_m * stride * iris::bytes_of(problem.accumulate));
 }

@@ -27,15 +27,34 @@ namespace {
 // --- Matrix units. Each platform has one main loop for them; the functions say why it cannot be taken (nothing if it
 // --- can), and how long one block takes for one tile, k deep.
 
-std::string obstacle_of_types(const Problem& problem) {
-  if (problem.dtype == Dtype::e4m3) {
-    if (problem.layout_b == iris::Layout::kn) {
-      return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
-    }
-  } else if (problem.dtype != Dtype::f16 && problem.dtype != Dtype::bf16) {
-    return "the operands are not of 16 bits";
+/// How much faster than operands of 16 bits these are multiplied; 0 if matrix units do not take them.
+double speed_of(const Target& target, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+    case Dtype::bf16:
+      return 1;
+    case Dtype::e4m3:
+      return target.matrix_speeds.e4m3;
+    case Dtype::tf32:
+      return target.matrix_speeds.tf32;
+    case Dtype::f32:
+      return target.matrix_speeds.f32;
+    case Dtype::f64:
+      return target.matrix_speeds.f64;
+    case Dtype::i32:
+      break;
   }
-  return problem.accumulate == Dtype::f32 ? "" : "sums are not in f32";
+  return 0;
+}
+
+std::string obstacle_of_types(const Request& request) {
+  const Problem& problem = request.problem;
+  if (speed_of(request.target, problem.dtype) == 0) {
+    if (problem.dtype == Dtype::f32) return "they would round f32 to tf32: write dtype: tf32 where that will do";
+    return "they take no " + std::string(to_string(problem.dtype));
+  }
+  const Dtype sums = iris::default_accumulate(problem.dtype);
+  return problem.accumulate == sums ? "" : "sums are not in " + std::string(to_string(sums));
 }
 
 /// How deep tiles are that are so deep with elements of 16 bits.
@@ -63,12 +82,6 @@ bool differs(const Request& request, const char* key, std::initializer_list<std:
   return wanted && std::ranges::find(values, *wanted) == values.end();
 }
 
-/// How much faster operands of 8 bits are multiplied: measured on an H200, where adding up the sums of stages takes its
-/// part of twice the rate.
-double times_of(const Problem& problem) {
-  return problem.dtype == Dtype::e4m3 ? 1.7 : 1;
-}
-
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us) {
   const double flops = 2.0 * static_cast<double>(tiles.m * tiles.n) * k;
   return flops / (target.matrix_burst_tflops / target.compute_units * share_of_rate) / 1e6 + between_us;
@@ -81,14 +94,20 @@ constexpr std::int64_t wgmma_depth = 64;  // 128 bytes
 constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 192, wgmma_depth, 384, 16},
                                     Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 64, wgmma_depth, 384, 16}};
 
-/// Of 8-bit elements each sum takes two registers: one of a stage, one of all.
+/// Of 8-bit elements each sum takes two registers: one of a stage, one of all. Results of 32 bits take twice the shared
+/// memory.
 std::int64_t wgmma_widest(const Problem& problem) {
-  return problem.dtype == Dtype::e4m3 ? 128 : 256;
+  return iris::bytes_of(problem.dtype) == 2 ? 256 : 128;
 }
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
   const Problem& problem = request.problem;
-  if (std::string obstacle = obstacle_of_types(problem); !obstacle.empty()) return obstacle;
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  const std::string bits = std::to_string(8 * iris::bytes_of(problem.dtype));
+  const bool of_16_bits = bits == "16";
+  if (!of_16_bits && problem.layout_b == iris::Layout::kn) {
+    return "they take a B of " + bits + "-bit elements as (n,k) only: write layout: {b: nk}";
+  }
   if (std::string obstacle = obstacle_of_rows(problem, products); !obstacle.empty()) return obstacle;
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     if (static_length(problem, columns) == 0) return columns.extent + " is 0";
@@ -99,8 +118,9 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
-  const bool narrow = wgmma_widest(problem) == 128;
-  if (narrow && differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128 for elements of 8 bits";
+  if (!of_16_bits && differs(request, "tile_n", {64, 128})) {
+    return "they take a tile_n of 64 or 128 for elements of " + bits + " bits";
+  }
   if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
   const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
@@ -108,10 +128,14 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 }
 
 /// Measured on an H200, at depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and
-/// between a tile and the next some time is lost.
-double wgmma_tile_us(const Target& target, const Tiles& tiles, double k) {
+/// between a tile and the next some time is lost, less where a warp stores a tile's rows in place of copies.
+double wgmma_tile_us(const Target& target, const Products& products, const Tiles& tiles, double k) {
+  const bool stored = products.shipped_bytes == 0 && products.depth_parts == 1;
   const double share = tiles.n == 256 ? 1 : tiles.n == 192 ? 0.96 : tiles.n == 128 ? 0.95 : 0.61;
-  const double between_us = tiles.n == 256 ? 1.5 : tiles.n == 192 ? 1.9 : tiles.n == 128 ? 2.5 : 3.0;
+  const double between_us = tiles.n == 256   ? 1.5
+                            : tiles.n == 192 ? 1.9
+                            : tiles.n == 128 ? (stored ? 1.9 : 2.5)
+                                             : (stored ? 1.3 : 3.0);
   return tile_us(target, tiles, k, share, between_us);
 }
 
@@ -128,19 +152,28 @@ constexpr std::int64_t mfma_depth = 32;
 constexpr std::array mfma_tiles = {Tiles{256, 128, mfma_depth, 512, 16}, Tiles{128, 128, mfma_depth, 512, 16},
                                    Tiles{128, 64, mfma_depth, 512, 16}};
 
+/// Sums of f64 take two registers.
+std::int64_t mfma_highest(const Problem& problem) {
+  return problem.accumulate == Dtype::f64 ? 128 : 256;
+}
+
 /// Elements of 8 bits are moved two at a time.
 std::string obstacle_of_pairs(const Request& request) {
   if (request.problem.dtype != Dtype::e4m3) return "";
-  if (!request.target.matrix_e4m3) return "they take no OCP floats of 8 bits";
+  if (request.problem.layout_b == iris::Layout::kn) {
+    return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
+  }
   const auto k = static_length(request.problem, {"k"});
   if (!k) return "rows may be of an odd number of 8-bit elements";
   return *k % 2 == 0 ? "" : "rows of " + std::to_string(*k) + " elements of 8 bits are no multiple of 2";
 }
 
 std::string obstacle_to_mfma(const Request& request, const Products& /*products*/) {
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
   if (std::string obstacle = obstacle_of_pairs(request); !obstacle.empty()) return obstacle;
-  if (std::string obstacle = obstacle_of_types(request.problem); !obstacle.empty()) return obstacle;
   if (differs(request, "threads", {512})) return "they take blocks of 512 threads";
+  const bool wide = mfma_highest(request.problem) == 256;
+  if (!wide && differs(request, "tile_m", {128})) return "they take a tile_m of 128 for f64";
   if (differs(request, "tile_m", {128, 256})) return "they take a tile_m of 128 or 256";
   if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
   const std::int64_t depth = depth_of(request.problem, mfma_depth);
@@ -150,16 +183,66 @@ std::string obstacle_to_mfma(const Request& request, const Products& /*products*
 
 /// Assumed: a wave of a smaller tile reads more operands from shared memory for each product, by half and by one and a
 /// half, and the first slice of a tile comes from memory while nothing is multiplied.
-double mfma_tile_us(const Target& target, const Tiles& tiles, double k) {
+double mfma_tile_us(const Target& target, const Products&, const Tiles& tiles, double k) {
   const auto& [largest, middle, smallest] = mfma_tiles;
   const std::int64_t elements = tiles.m * tiles.n;
   const double share = elements >= largest.m * largest.n ? 1 : elements >= middle.m * middle.n ? 0.85 : 0.65;
   return tile_us(target, tiles, k, share, 2.0);
 }
 
+// sm_90a, f64: device/main_loop/mma.hpp.
+
+constexpr std::array mma_dtypes = {Dtype::f64};
+constexpr std::int64_t mma_depth = 64;  // 128 bytes
+constexpr std::array mma_tiles = {Tiles{128, 128, mma_depth, 256, 16}, Tiles{128, 64, mma_depth, 256, 16},
+                                  Tiles{64, 128, mma_depth, 256, 16}, Tiles{64, 64, mma_depth, 256, 16}};
+
+/// The largest tile leaves no registers for anything but a product of one matrix in memory.
+bool mma_fits(const Products& products, std::int64_t tile_m, std::int64_t tile_n) {
+  const bool is_alone = products.count == 1 && !products.gathers_rows && !products.moves_by_blocks &&
+                        !products.sends_beside && !products.completes_tiles && products.parts == 1 &&
+                        products.depth_parts == 1;
+  return is_alone || tile_m * tile_n <= 8192;
+}
+
+std::string obstacle_to_mma(const Request& request, const Products& products) {
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  // Unasked not yet: a few registers of its tiles are in local memory, and no GPU has run it.
+  if (!request.wanted("threads")) return "they take blocks of 256 threads, which config names where they are wanted";
+  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
+  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
+  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  if (!mma_fits(products, request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0))) {
+    return "they take a tile of 128 x 64 or 64 x 128 at most beside other work";
+  }
+  const std::int64_t depth = depth_of(request.problem, mma_depth);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
+  return "";
+}
+
+/// Assumed, as on AMD.
+double mma_tile_us(const Target& target, const Products& /*products*/, const Tiles& tiles, double k) {
+  const std::int64_t elements = tiles.m * tiles.n;
+  const double share = elements >= 16384 ? 0.9 : elements >= 8192 ? 0.8 : 0.65;
+  return tile_us(target, tiles, k, share, 2.0);
+}
+
 constexpr std::array matrix_units = {
     MatrixUnits{.platform = Platform::nvidia,
+                .loop = MainLoop::mma,
+                .alone_for = mma_dtypes,
+                .tiles = mma_tiles,
+                .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
+                .comm_blocks = 8,  // each of them a whole compute unit
+                .sending_blocks = {},
+                .obstacle = obstacle_to_mma,
+                .tile_us = mma_tile_us,
+                .reason = "matrix units, fed from four stages in shared memory",
+                .threads_reason = "two warps for each of a compute unit's matrix units",
+                .depth_reason = "two products, 128 bytes"},
+    MatrixUnits{.platform = Platform::nvidia,
                 .loop = MainLoop::wgmma,
+                .alone_for = {},
                 .tiles = wgmma_tiles,
                 .of_any_size = 0,
                 .comm_blocks = 8,  // each of them a whole compute unit
@@ -171,6 +254,7 @@ constexpr std::array matrix_units = {
                 .depth_reason = "128 bytes, a row of shared memory"},
     MatrixUnits{.platform = Platform::amd,
                 .loop = MainLoop::mfma,
+                .alone_for = {},
                 .tiles = mfma_tiles,
                 .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
                 .comm_blocks = gpu_comm_blocks,
@@ -191,6 +275,8 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
     if (units.loop == MainLoop::wgmma && tiles.n > wgmma_widest(request.problem)) continue;
+    if (units.loop == MainLoop::mfma && tiles.m > mfma_highest(request.problem)) continue;
+    if (units.loop == MainLoop::mma && !mma_fits(products, tiles.m, tiles.n)) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
         request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
       allowed.push_back(tiles);
@@ -206,8 +292,11 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
 
 }  // namespace
 
-const MatrixUnits* matrix_units_of(const Target& target) {
-  const auto* found = std::ranges::find(matrix_units, target.platform, &MatrixUnits::platform);
+const MatrixUnits* matrix_units_of(const Target& target, Dtype dtype) {
+  const auto* found = std::ranges::find_if(matrix_units, [&](const MatrixUnits& units) {
+    const bool takes = units.alone_for.empty() || std::ranges::find(units.alone_for, dtype) != units.alone_for.end();
+    return units.platform == target.platform && takes;
+  });
   return found == matrix_units.end() ? nullptr : found;
 }
 
@@ -222,12 +311,13 @@ double adding_us(const Problem& problem, const Products& products, const Tiles& 
 
 double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
                 const Tiles& tiles) {
-  const double k = length(problem, "k") / times_of(problem);
+  const double k = length(problem, "k") / speed_of(target, problem.dtype);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
   const double sustained_us = flops / target.matrix_tflops / 1e6;
   const double depth = k / static_cast<double>(products.depth_parts);
-  const double tile_us = matrix_units_of(target)->tile_us(target, tiles, depth) + adding_us(problem, products, tiles);
+  const double tile_us = matrix_units_of(target, problem.dtype)->tile_us(target, products, tiles, depth) +
+                         adding_us(problem, products, tiles);
   return std::max(sustained_us, static_cast<double>(turns) * tile_us);
 }
 
@@ -235,9 +325,9 @@ double with_links(const Problem& problem, const Target& target, const Products& 
                   std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
-  const MatrixUnits& units = *matrix_units_of(target);
+  const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
   if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
-  const double tile_us = units.tile_us(target, tiles, length(problem, "k") / times_of(problem));
+  const double tile_us = units.tile_us(target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
   if (products.sent_bytes == 0)
     return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
   if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
@@ -259,9 +349,9 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   return std::max(multiply_us + waiting * link_us, link_us + tile_us);
 }
 
-std::int64_t wgmma_row_bytes(std::int64_t tile_n) {
-  constexpr std::int64_t result_bytes = 2;
-  return tile_n * result_bytes + access_bytes;
+std::int64_t wgmma_stride(std::int64_t tile_n) {
+  constexpr std::int64_t padding = 8;
+  return tile_n + padding;
 }
 
 namespace {
@@ -279,15 +369,16 @@ std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
   return halves ? stage_rows / 2 : stage_rows;
 }
 
-std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows,
+std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
                           std::int64_t tile_n) {
   constexpr std::int64_t most = 16;
   constexpr std::int64_t row_bytes = 128;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
-  const std::int64_t finished = tile_m * wgmma_row_bytes(tile_n);
+  const std::int64_t finished = tile_m * wgmma_stride(tile_n) * iris::bytes_of(request.problem.result);
   const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * row_bytes : 0;
-  return std::min(most, (target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * row_bytes));
+  return std::min(most,
+                  (request.target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * row_bytes));
 }
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
@@ -315,7 +406,10 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
 
 std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products) {
   const std::string slowly = obstacle_of_rows(request.problem, products);
+  const bool fnuz = request.problem.dtype == Dtype::e4m3 && request.target.matrix_e4m3 == MatrixE4m3::fnuz;
   return std::string(units.reason) +
+         (fnuz ? "; whose 8-bit floats have another bias: zeros and NaNs are changed on the way, sums are quadrupled"
+               : "") +
          (slowly.empty() ? "" : "; " + slowly + "; such rows are read one element at a time");
 }
 

@@ -29,19 +29,20 @@ std::int64_t compute_units_of_copies(const Target& target, const Products& produ
 struct MatrixUnits {
   Platform platform;
   MainLoop loop;
+  std::span<const Dtype> alone_for;              ///< another loop has all other types; empty: this one
   std::span<const Tiles> tiles;                  ///< to choose from, of operands of 16 bits
   std::size_t of_any_size;                       ///< which of them, where sizes are known only at launch
   int comm_blocks;                               ///< where nothing else says how many
   std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands
   std::string (*obstacle)(const Request&, const Products&);
-  double (*tile_us)(const Target&, const Tiles&, double k);
+  double (*tile_us)(const Target&, const Products&, const Tiles&, double k);
   std::string_view reason;
   std::string_view threads_reason;
   std::string_view depth_reason;
 };
 
-/// nullptr where the target has none.
-const MatrixUnits* matrix_units_of(const Target& target);
+/// Those for operands of that type, or whose obstacle says why there are none. nullptr where the target has none.
+const MatrixUnits* matrix_units_of(const Target& target, Dtype dtype);
 
 struct UnitsChoice {
   Tiles tiles;
@@ -75,15 +76,16 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
 double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
                   std::int64_t blocks, const Tiles& tiles, double multiply_us);
 
-/// Of a row of a finished tile, as device/main_loop/wgmma.hpp holds it: 16 bytes more than it has.
-std::int64_t wgmma_row_bytes(std::int64_t tile_n);
+/// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
+std::int64_t wgmma_stride(std::int64_t tile_n);
 /// Rows of A in a stage: those of a tile, fewer where there are fewer.
 std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m);
 /// Rows of A in one copy.
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
 /// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
 /// its products, two copies' worth of these.
-std::int64_t wgmma_stages(const Target& target, const Products& products, std::int64_t stage_rows, std::int64_t tile_n);
+std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
+                          std::int64_t tile_n);
 /// What its tensor copies read.
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
                                         std::int64_t box_rows);

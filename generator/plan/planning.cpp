@@ -36,6 +36,8 @@ std::string_view main_loop_name(MainLoop loop) {
       return "FusedMultiplyAdd";
     case MainLoop::mfma:
       return "WaveMma";
+    case MainLoop::mma:
+      return "WarpMma";
     case MainLoop::wgmma:
       return "WarpgroupMma";
   }
@@ -301,13 +303,6 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
   }
   const std::int64_t padding = bytes * slots * alignment + heap_alignment;
   return {.terms = {{2 * round_up(padding, heap_alignment), {}}, {divide_up(scale, divisor), std::move(dynamic)}}};
-}
-
-std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {
-  if (dimension.extent.empty()) return dimension.offset;
-  const iris::Extent& extent = problem.extent(dimension.extent);
-  if (extent.dynamic) return std::nullopt;
-  return extent.value * dimension.factor / dimension.divisor + dimension.offset;
 }
 
 std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape) {

@@ -144,8 +144,6 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
 
 // --- Problems.
 
-/// The extent as a number; nothing where it is dynamic.
-std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension);
 /// The product; nothing if an extent is dynamic.
 std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape);
 /// Of a static problem.

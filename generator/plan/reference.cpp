@@ -24,6 +24,7 @@ FloatFormat format_of(Dtype dtype) {
     case Dtype::e4m3:
       return {4, 0x1p-9, 448};
     case Dtype::f32:
+    case Dtype::tf32:  // as it lies in memory
       return {24, 0x1p-149, 0x1.fffffep127};
     default:
       return {53, 0x1p-1074, std::numeric_limits<double>::max()};
@@ -184,6 +185,7 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
     double* const totals = product.sums.data() + i * columns;
     double* const partials = product.partials.data() + i * columns;
     double* const magnitudes = product.magnitudes.data() + i * columns;
+    double* const terms = product.terms.data() + i * columns;
     for (std::int64_t begin = 0; begin < k; begin += block) {
       std::ranges::fill(sums, 0.0);
       for (std::int64_t depth = begin; depth < std::min(k, begin + block); ++depth) {
@@ -193,6 +195,8 @@ void multiply_row_major(Product& product, Dtype dtype, const double* a, const Va
           sums[j] += factor * row[j];
           partials[j] += std::abs(sums[j]);
         }
+        if (dtype != Dtype::tf32) continue;
+        for (std::int64_t j = 0; j < columns; ++j) terms[j] += std::abs(factor * row[j]);
       }
       for (std::int64_t j = 0; j < columns; ++j) whole[j] += sums[j];
     }
@@ -222,7 +226,8 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
 double product_error(const Product& product, std::size_t element, const Problem& problem) {
   if (truncated_block(problem)) return std::ldexp(product.partials[element], -13);
   const double scaling = problem.dtype == Dtype::e4m3 ? 2 * epsilon(Dtype::f32) * std::abs(product.sums[element]) : 0;
-  return scaling + 2 * epsilon(problem.accumulate) * product.partials[element];
+  constexpr double of_operands = 0x1p-10 + 0x1p-22;
+  return scaling + of_operands * product.terms[element] + 2 * epsilon(problem.accumulate) * product.partials[element];
 }
 
 Expectation expect_product(const Product& product, const Problem& problem) {

@@ -24,15 +24,17 @@ Expectation reduce_over_ranks(const Problem& problem, const std::vector<std::vec
 Expectation exactly(Values values);
 
 /// A sum of products of matrices: its value, and for each element Σ|partial sum| over all additions that led there
-/// (where e4m3 is summed in f32 another measure: see product_error()), and Σ|product|.
+/// (where e4m3 is summed in f32 another measure: see product_error()), Σ|product|, and of tf32 Σ|a·b|.
 struct Product {
   explicit Product(std::int64_t elements)
       : sums(static_cast<std::size_t>(elements)),
         partials(static_cast<std::size_t>(elements)),
-        magnitudes(static_cast<std::size_t>(elements)) {}
+        magnitudes(static_cast<std::size_t>(elements)),
+        terms(static_cast<std::size_t>(elements)) {}
   Values sums;
   Values partials;
   Values magnitudes;
+  Values terms;
 };
 
 /// sums += a(rows,k)·b(k,columns), each product summed over k by itself; b in the problem's layout, all else row-major,
@@ -47,6 +49,9 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
 /// Of e4m3 summed in f32 it is Σ|partial sum of a block of 128 products| / 2^13, the matrix units of sm_90a adding each
 /// product to the sum of its block with 14 bits or so (DeepSeek-V3 Technical Report, section 3.5.2), and blocks being
 /// added in f32. In f64 it is that of any product, and that of the scales in f32.
+///
+/// Of tf32 (2^-10 + 2^-22)·Σ|a·b| comes on top: operands are f32 here, and each is rounded to nearest, to 11 bits of
+/// significand, before it is multiplied.
 double product_error(const Product& product, std::size_t element, const Problem& problem);
 
 /// A product that is summed in the problem's accumulator and rounded once, to its result.

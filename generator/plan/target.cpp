@@ -22,9 +22,11 @@ namespace {
 // - gfx90a: one die of an MI250X (AMD CDNA 2 white paper; ROCm documentation "MI250 microarchitecture": 50 GB/s each
 //   way per link, 23.9 TFLOP/s FP32 vector, 191.5 FP16 and BF16 matrix), three links outwards. The links to the other
 //   die of the package come on top and are not counted, since most peers lie outside.
-// No vendor publishes the delay of a signal or of a launch, or how fast our main loop runs: AMD's are assumed, the loop
-// of multiply-adds at the share of the vector rate that it reaches on sm_90a, that of the matrix units at 40 % of
-// theirs. The host's rates are a GPU's, to rank variants by.
+// Speeds of matrix units for other types than 16 bits are those of the same data sheets, tf32 on gfx90a and gfx950
+// being multiplied as f32; that of e4m3 is what sm_90a was measured at, where adding up the sums of stages takes its
+// part of twice the rate. No vendor publishes the delay of a signal or of a launch, or how fast our main loop runs:
+// AMD's are assumed, the loop of multiply-adds at the share of the vector rate that it reaches on sm_90a, that of the
+// matrix units at 40 % of theirs. The host's rates are a GPU's, to rank variants by.
 constexpr std::array<Target, 5> all_targets = {{
     {.name = "host",
      .platform = Platform::host,
@@ -40,7 +42,8 @@ constexpr std::array<Target, 5> all_targets = {{
      .data_blocks = 4,  // few blocks show every interleaving that many do
      .f64_blocks_per_unit = 2,
      .most_in_access = 16,
-     .matrix_e4m3 = false,
+     .matrix_e4m3 = MatrixE4m3::none,
+     .matrix_speeds = {.e4m3 = 0, .tf32 = 0, .f32 = 0, .f64 = 0},
      .rates = {.link_gbs = 336,
                .neighbour_gbs = 336,
                .memory_gbs = 4300,
@@ -68,7 +71,8 @@ constexpr std::array<Target, 5> all_targets = {{
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
      .most_in_access = 8,
-     .matrix_e4m3 = false,
+     .matrix_e4m3 = MatrixE4m3::none,
+     .matrix_speeds = {.e4m3 = 0, .tf32 = 0.25, .f32 = 0.25, .f64 = 0.25},
      .rates = {.link_gbs = 150,
                .neighbour_gbs = 50,
                .memory_gbs = 1600,
@@ -96,7 +100,8 @@ constexpr std::array<Target, 5> all_targets = {{
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
      .most_in_access = 8,
-     .matrix_e4m3 = false,
+     .matrix_e4m3 = MatrixE4m3::fnuz,
+     .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.5, .f32 = 0.125, .f64 = 0.125},
      .rates = {.link_gbs = 336,
                .neighbour_gbs = 48,
                .memory_gbs = 5300,
@@ -124,7 +129,8 @@ constexpr std::array<Target, 5> all_targets = {{
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
      .most_in_access = 16,
-     .matrix_e4m3 = true,
+     .matrix_e4m3 = MatrixE4m3::ocp,
+     .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.0625, .f32 = 0.0625, .f64 = 0.03125},
      .rates = {.link_gbs = 537.6,
                .neighbour_gbs = 76.8,
                .memory_gbs = 8000,
@@ -152,7 +158,8 @@ constexpr std::array<Target, 5> all_targets = {{
      .data_blocks = 64,
      .f64_blocks_per_unit = 1,  // twice the registers, of which an SM has half as many as an AMD CU
      .most_in_access = 16,
-     .matrix_e4m3 = true,
+     .matrix_e4m3 = MatrixE4m3::ocp,
+     .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.5, .f32 = 0, .f64 = 0.068},
      .rates = {.link_gbs = 336,
                .neighbour_gbs = 336,
                .memory_gbs = 4300,

@@ -25,9 +25,10 @@ std::runtime_error error_in(const std::string& name, const std::string& what) {
   return std::runtime_error(name + ": " + what);
 }
 
-/// The type that stands in the file: NumPy has no bf16 and no e4m3.
+/// The type that stands in the file: NumPy has no tf32, no bf16 and no e4m3.
 Dtype stored_type(Dtype dtype) {
-  return dtype == Dtype::bf16 || dtype == Dtype::e4m3 ? Dtype::f32 : dtype;
+  const bool is_in_file = dtype != Dtype::tf32 && dtype != Dtype::bf16 && dtype != Dtype::e4m3;
+  return is_in_file ? dtype : Dtype::f32;
 }
 
 std::string_view descriptor_of(Dtype dtype) {

@@ -94,6 +94,7 @@ auto with_dtype(Dtype dtype, Use use) {
     case Dtype::f64:
       return use([](double value) { return value; }, [](double stored) { return stored; });
     case Dtype::f32:
+    case Dtype::tf32:  // as it lies in memory
       return use([](double value) { return static_cast<float>(value); }, [](float stored) { return double{stored}; });
     case Dtype::f16:
       return use([](double value) { return encode(value, f16_format); },

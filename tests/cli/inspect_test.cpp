@@ -202,7 +202,7 @@ TEST(List, TellsPatternsVariantsAndTargets) {
   for (const char* name : {"all_reduce", "all_gather", "matmul", "matmul_all_reduce"})
     EXPECT_TRUE(patterns.contains(name)) << name;
   EXPECT_EQ(in_any_order, (std::set<std::string>{"atomic", "spinlock"}));
-  EXPECT_EQ(json["dtypes"], Json({"f64", "f32", "f16", "bf16", "e4m3", "i32"}));
+  EXPECT_EQ(json["dtypes"], Json({"f64", "f32", "tf32", "f16", "bf16", "e4m3", "i32"}));
   EXPECT_EQ(json["ops"], Json({"sum", "max", "min", "prod"}));
 }
 

@@ -12,13 +12,13 @@ namespace {
 using Layout = WaveLayout;
 
 /// Whether the threads of a wave, which access `bytes` each at these addresses, as many at a time as 128 bytes serve,
-/// come to different banks.
-bool in_different_banks(const std::vector<int>& addresses, int bytes) {
+/// come to different banks; or as many of them as `sharing` to one.
+bool in_different_banks(const std::vector<int>& addresses, int bytes, std::size_t sharing = 1) {
   const std::size_t together = 128 / static_cast<std::size_t>(bytes);
   for (std::size_t first = 0; first < addresses.size(); first += together) {
     std::set<int> banks;
     for (std::size_t i = first; i < first + together; ++i) banks.insert(addresses[i] % 128 / bytes);
-    if (banks.size() < together) return false;
+    if (banks.size() * sharing < together) return false;
   }
   return true;
 }
@@ -47,6 +47,42 @@ TEST(WaveLayout, GivesALaneEightNeighbouringColumnsOfTwoProducts) {
     const int lane_group = place % 16 / 4;  // which gets sums 4·lane_group to 4·lane_group + 3
     EXPECT_EQ(product / 2 * 32 + lane_group * 8 + product % 2 * 4 + place % 4, column);
   }
+}
+
+/// Of sums of 8 bytes a lane group gets rows lane_group, lane_group + 4, … of a product.
+TEST(WaveLayout, GivesALaneEightNeighbouringColumnsOfSumsInF64) {
+  for (int column = 0; column < 128; ++column) {
+    const int place = Layout::column_place<8>(column);
+    const int product = place / 16;
+    const int lane_group = place % 4;
+    const int sum = place % 16 / 4;
+    EXPECT_EQ(product / 2 * 32 + lane_group * 8 + product % 2 * 4 + sum, column);
+  }
+}
+
+template <int bytes, int tile_n>
+void expect_squares(std::size_t sharing) {
+  constexpr int width = Layout::width_of<bytes>;
+  constexpr int across = tile_n / width;
+  std::set<int> columns;
+  for (int number = 0; number < across; ++number) columns.insert(Layout::square_column<bytes>(number));
+  EXPECT_EQ(columns.size(), static_cast<std::size_t>(across));
+  EXPECT_EQ(*columns.rbegin(), tile_n - width);
+  for (int element = 0; element < width; ++element) {
+    std::vector<int> addresses;
+    for (int thread = 0; thread < Layout::wave_threads; ++thread) {
+      const int column = Layout::square_column<bytes>(thread % across) + element;
+      addresses.push_back(16 * Layout::place_of<tile_n>(Layout::column_place<bytes>(column), thread / across));
+    }
+    EXPECT_TRUE(in_different_banks(addresses, 16, sharing)) << bytes << " bytes, element " << element;
+  }
+}
+
+TEST(WaveLayout, WritesSquaresOfBToDifferentBanks) {
+  expect_squares<4, 64>(1);
+  expect_squares<4, 128>(1);
+  expect_squares<8, 64>(2);
+  expect_squares<8, 128>(2);
 }
 
 template <int tile_n>

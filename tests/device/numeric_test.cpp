@@ -65,7 +65,7 @@ void expect_nearest_even(int low, f64 low_value, f64 high_value) {
   const int even = low % 2 == 0 ? low : high;
   const auto bits_of_f32 = [](f64 value) { return convert<Half>(static_cast<f32>(value)).bits; };
   EXPECT_EQ(bits_of_f32(halfway), even) << low;
-  EXPECT_EQ(convert<Half>(static_cast<f32>(-halfway)).bits, even | 0x8000) << low;
+  EXPECT_EQ(convert<Half>(static_cast<f32>(-halfway)).bits, even | 1 << (8 * sizeof(Half) - 1)) << low;
   const f32 below = std::nextafter(static_cast<f32>(halfway), 0.0f);
   const f32 above = std::nextafter(static_cast<f32>(halfway), infinity);
   EXPECT_EQ(convert<Half>(below).bits, low) << low;
@@ -113,6 +113,55 @@ TEST(E4M3, EveryValueIsWhatItsDefinitionSays) {
       EXPECT_EQ(std::signbit(convert<f32>(value)), bits >= 0x80) << bits;
     }
   }
+}
+
+TEST(E4M3, RoundsToNearestEvenBetweenAllNeighbours) {
+  for (int low = 0; low < 0x7e; ++low) {
+    expect_nearest_even<e4m3>(low, e4m3_by_definition(low), e4m3_by_definition(low + 1));
+  }
+}
+
+TEST(E4M3, KeepsSignsAndNaNAndSaturates) {
+  for (const f64 large : {448.0, 449.0, 464.0, 1e30, static_cast<f64>(infinity)}) {
+    EXPECT_EQ(convert<e4m3>(static_cast<f32>(large)).bits, 0x7e) << large;
+    EXPECT_EQ(convert<e4m3>(-large).bits, 0xfe) << large;
+  }
+  EXPECT_EQ(convert<e4m3>(-1.0f).bits, 0xb8);
+  EXPECT_EQ(convert<e4m3>(-0.0).bits, 0x80);
+  EXPECT_EQ(convert<e4m3>(0x1p-100f).bits, 0);
+  EXPECT_EQ(convert<e4m3>(std::nanf("")).bits & 0x7f, 0x7f);
+  EXPECT_EQ(convert<e4m3>(std::nan("")).bits & 0x7f, 0x7f);
+}
+
+/// Of 24 bits of significand 11 are left; by the C library's rounding to nearest even.
+double tf32_by_definition(float value) {
+  int exponent = 0;
+  const double fraction = std::frexp(static_cast<double>(value), &exponent);
+  const double smallest = 0x1p-136;  // 10 bits of fraction of the least exponent
+  const double unit = std::max(std::ldexp(1.0, exponent - 11), smallest);
+  return std::nearbyint(std::ldexp(fraction, exponent) / unit) * unit;
+}
+
+TEST(TF32, RoundsToTenBitsOfFraction) {
+  for (std::uint64_t bits = 0; bits < 0x7f7ff000; bits += 997) {
+    const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    for (const float signed_value : {value, -value}) {
+      const tf32 stored = {std::bit_cast<std::uint32_t>(signed_value)};
+      ASSERT_EQ(convert<f64>(stored), tf32_by_definition(signed_value)) << signed_value;
+      ASSERT_EQ(convert<f32>(stored), tf32_by_definition(signed_value)) << signed_value;
+    }
+  }
+}
+
+TEST(TF32, RoundsTiesToEvenAndKeepsWhatIsNotFinite) {
+  const auto rounded = [](std::uint32_t bits) { return std::bit_cast<std::uint32_t>(convert<f32>(tf32{bits})); };
+  EXPECT_EQ(rounded(0x3f801000), 0x3f800000u);
+  EXPECT_EQ(rounded(0x3f801001), 0x3f802000u);
+  EXPECT_EQ(rounded(0x3f803000), 0x3f804000u);
+  EXPECT_EQ(rounded(0x7f7fffff), 0x7f800000u);
+  EXPECT_EQ(rounded(0xff800000), 0xff800000u);
+  EXPECT_TRUE(std::isnan(convert<f32>(tf32{0x7f800001})));  // whose bits that are kept are an infinity's
+  EXPECT_TRUE(std::isnan(convert<f32>(tf32{0xffffffff})));
 }
 
 TEST(BF16, EveryValueIsTheUpperHalfOfAnF32) {

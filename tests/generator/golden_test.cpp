@@ -58,6 +58,8 @@ constexpr Golden goldens[] = {
     {"partial_rows", "sm_90a"},
     {"linear", "sm_90a"},
     {"quantized", "sm_90a"},
+    {"rounded", "sm_90a"},
+    {"exact", "sm_90a"},
     {"decoded", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"classifier", "sm_90a"},

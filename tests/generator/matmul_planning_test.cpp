@@ -84,7 +84,8 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
     EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
     EXPECT_TRUE(plain.kernels[0].maps.empty());
   };
-  expect_fma("dtype: f32, shape: {m: 128, n: 128, k: 64}", "the operands are not of 16 bits");
+  expect_fma("dtype: f32, shape: {m: 128, n: 128, k: 64}",
+             "they would round f32 to tf32: write dtype: tf32 where that will do");
   expect_fma("dtype: bf16, accumulate: f64, shape: {m: 128, n: 128, k: 64}", "sums are not in f32");
   expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 65}", "rows of 65 elements are no multiple of 16 bytes");
   expect_fma("dtype: bf16, shape: {m: 128, n: 65, k: 64}", "rows of 65 elements are no multiple of 16 bytes");
@@ -141,7 +142,17 @@ TEST(MainLoop, IsOfMatrixUnitsOnAmdForRowsOfAnyLength) {
       EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
       EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
     };
-    expect_fma("dtype: f32, " + odd, "the operands are not of 16 bits");
+    for (const char* dtype : {"f32", "tf32"}) {
+      const Plan fast = product("dtype: " + std::string(dtype) + ", " + odd);
+      EXPECT_EQ(main_loop(fast).text(), "WaveMma");
+      EXPECT_EQ(fast.kernels[0].number("tile_k"), 16);
+    }
+    const Plan in_f64 = product("dtype: f64, " + odd);
+    EXPECT_EQ(main_loop(in_f64).text(), "WaveMma");
+    EXPECT_EQ(in_f64.kernels[0].number("tile_k"), 8);
+    expect_fma("dtype: f64, " + odd + ", config: {tile_m: 256}", "they take a tile_m of 128 for f64");
+    expect_fma("dtype: i32, " + odd, "they take no i32");
+    expect_fma("dtype: f32, accumulate: f64, " + odd, "sums are not in f32");
     expect_fma("dtype: f16, accumulate: f64, " + odd, "sums are not in f32");
     expect_fma("dtype: f16, " + odd + ", config: {tile_m: 64}", "they take a tile_m of 128 or 256");
     expect_fma("dtype: f16, " + odd + ", config: {tile_n: 256, tile_m: 64}", "they take a tile_m of 128 or 256");
@@ -208,27 +219,77 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
   EXPECT_EQ(kernel("", "sm_90a").main_loop(), MainLoop::fma);
   EXPECT_EQ(kernel(", layout: {b: nk}, accumulate: f64", "sm_90a").main_loop(), MainLoop::fma);
-  EXPECT_EQ(kernel(", layout: {b: nk}", "gfx950").main_loop(), MainLoop::mfma);
-  EXPECT_EQ(kernel(", layout: {b: nk}", "gfx950").number("tile_k"), 64);
-  EXPECT_EQ(kernel("", "gfx950").main_loop(), MainLoop::fma);
-  for (const char* target : {"host", "gfx90a", "gfx942"}) {
+  for (const char* target : {"gfx942", "gfx950"}) {
+    EXPECT_EQ(kernel(", layout: {b: nk}", target).main_loop(), MainLoop::mfma) << target;
+    EXPECT_EQ(kernel(", layout: {b: nk}", target).number("tile_k"), 64) << target;
+    EXPECT_EQ(kernel("", target).main_loop(), MainLoop::fma) << target;
+  }
+  for (const char* target : {"host", "gfx90a"}) {
     EXPECT_EQ(kernel(", layout: {b: nk}", target).main_loop(), MainLoop::fma) << target;
   }
   // Rows of whole 16 bytes, which are 16 elements.
   const std::string odd = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: 520}";
   EXPECT_EQ(plan("matmul", odd, "sm_90a").kernels[0].main_loop(), MainLoop::fma);
-  // gfx950's move two elements at a time.
+  // AMD's move two elements at a time.
   EXPECT_EQ(plan("matmul", odd, "gfx950").kernels[0].main_loop(), MainLoop::mfma);
   for (const char* k : {"521", "dynamic"}) {
     const std::string shape = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: " + std::string(k);
     EXPECT_EQ(plan("matmul", shape + "}", "gfx950").kernels[0].main_loop(), MainLoop::fma) << k;
   }
+  const auto reason = [&](const char* target) { return main_loop(plan("matmul", odd, target)).reason; };
+  EXPECT_NE(reason("gfx942").find("have another bias"), std::string::npos) << reason("gfx942");
+  EXPECT_EQ(reason("gfx950").find("bias"), std::string::npos);
   const auto us = [](const char* dtype) {
     return plan("matmul", "world: 1, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}, dtype: " + std::string(dtype),
                 "sm_90a")
         .prediction.time_us;
   };
   EXPECT_LT(1.6 * us("e4m3"), us("bf16"));
+}
+
+TEST(MainLoop, TakesF32AsTf32WhereTheDescriptionSaysSo) {
+  const auto kernel = [](const std::string& rest) {
+    return plan("matmul", "world: 1, shape: {m: 4096, n: 4096, k: 512}, " + rest, "sm_90a").kernels[0];
+  };
+  const KernelPlan on_units = kernel("dtype: tf32, layout: {b: nk}");
+  EXPECT_EQ(on_units.main_loop(), MainLoop::wgmma);
+  EXPECT_EQ(on_units.number("tile_k"), 32);
+  EXPECT_EQ(on_units.number("tile_n"), 128);  // results of 32 bits take twice the shared memory
+  EXPECT_EQ(on_units.number("stages"), 4);
+  EXPECT_EQ(on_units.problem.result, Dtype::f32);
+  ASSERT_EQ(on_units.maps.size(), 2u);
+  for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 32);
+  EXPECT_EQ(kernel("dtype: f32, layout: {b: nk}").main_loop(), MainLoop::fma);
+  const Plan of_rows = plan("matmul", "world: 1, shape: {m: 512, n: 512, k: 512}, dtype: tf32", "sm_90a");
+  EXPECT_EQ(main_loop(of_rows).reason,
+            "no matrix units: they take a B of 32-bit elements as (n,k) only: write layout: {b: nk}");
+}
+
+TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
+  const auto kernel = [](const std::string& pattern, const std::string& rest, const std::string& target) {
+    return plan(pattern, "world: 2, dtype: f64, " + rest, target).kernels[0];
+  };
+  const std::string large = "shape: {m: 8192, n: 8192, k: 1001}";
+  for (const std::string& rest : {large, std::string("shape: {m: dynamic, n: dynamic, k: dynamic}")}) {
+    EXPECT_EQ(kernel("matmul", rest, "sm_90a").main_loop(), MainLoop::fma) << rest;
+    const KernelPlan on_units = kernel("matmul", "config: {threads: 256}, " + rest, "sm_90a");
+    EXPECT_EQ(on_units.main_loop(), MainLoop::mma) << rest;
+    EXPECT_EQ(on_units.number("threads"), 256);
+    EXPECT_EQ(on_units.number("tile_k"), 16);
+    EXPECT_TRUE(on_units.maps.empty());
+    EXPECT_EQ(kernel("matmul", rest, "gfx942").main_loop(), MainLoop::mfma) << rest;
+  }
+  const auto sums = [](const KernelPlan& planned) { return planned.number("tile_m") * planned.number("tile_n"); };
+  EXPECT_EQ(sums(kernel("matmul", "variant: tiled, config: {threads: 256}, " + large, "sm_90a")), 128 * 128);
+  // Beside other work the largest tile would not stay in registers.
+  EXPECT_LE(
+      sums(kernel("matmul_reduce_scatter", "variant: fused_sequential, config: {threads: 256}, " + large, "sm_90a")),
+      128 * 64);
+  const KernelPlan wide = kernel("matmul_reduce_scatter",
+                                 "variant: fused_sequential, config: {threads: 256, tile_n: 128}, " + large, "sm_90a");
+  EXPECT_EQ(wide.number("tile_m"), 64);
+  EXPECT_EQ(kernel("matmul", large + ", config: {threads: 256, tile_m: 32}", "sm_90a").main_loop(), MainLoop::fma);
+  EXPECT_EQ(kernel("matmul", large + ", config: {threads: 128}", "sm_90a").main_loop(), MainLoop::fma);
 }
 
 /// As they were fastest, of 256, 192, 128 and 64 columns, on one H200.
@@ -256,10 +317,10 @@ TEST(SplitK, IsTakenWhereTilesAreFew) {
   EXPECT_EQ(chosen("m: 1, n: 4096, k: 4096"), "split_k");
   EXPECT_EQ(chosen("m: 16, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 64, n: 4096, k: 4096"), "split_k");
-  EXPECT_EQ(chosen("m: 256, n: 4096, k: 4096"), "split_k");
   EXPECT_EQ(chosen("m: 512, n: 2048, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 1024, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 16, n: 8192, k: 3584"), "tiled");
+  EXPECT_EQ(chosen("m: 128, n: 7168, k: 2048"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 28672, k: 8192"), "tiled");
   EXPECT_EQ(chosen("m: 1024, n: 2048, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 2048, n: 1280, k: 8192"), "tiled");
@@ -435,7 +496,7 @@ TEST(MainLoop, HoldsTheRowsThatThereAre) {
 TEST(Roles, AreOneBlockForEachTileOfASmallProblem) {
   const KernelPlan kernel = plan("all_gather_matmul", layer, "gfx942").kernels.at(0);
   EXPECT_EQ(kernel.number("comm_blocks"), 16);
-  EXPECT_EQ(kernel.number("blocks"), 16 + 8 * 4);  // 224 rows are 4 tiles on each of 8 ranks
+  EXPECT_EQ(kernel.number("blocks"), 16 + 8 * 2);  // 224 rows are 2 tiles on each of 8 ranks
   EXPECT_EQ(kernel.flags, kernel.number("blocks") * 8 + 16 * 8);
 }
 

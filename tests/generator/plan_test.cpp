@@ -73,10 +73,10 @@ TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
   using Bound = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(bound("f32", "sm_90a", "min_blocks_per_sm"), Bound(264, 2));
   // Sums in f64 take more registers than half a multiprocessor has.
-  EXPECT_EQ(bound("f64", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));
-  EXPECT_EQ(bound("f64", "sm_90a", "min_blocks_per_sm", ", config: {blocks: 200}"), Bound(200, 2));
+  EXPECT_EQ(bound("f32, accumulate: f64", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));
+  EXPECT_EQ(bound("f32, accumulate: f64", "sm_90a", "min_blocks_per_sm", ", config: {blocks: 200}"), Bound(200, 2));
   // On AMD waves count: two blocks of 256 threads are two of each SIMD's.
-  EXPECT_EQ(bound("f64", "gfx942", "waves_per_eu"), Bound(608, 2));
+  EXPECT_EQ(bound("f32, accumulate: f64", "gfx942", "waves_per_eu"), Bound(608, 2));
   EXPECT_EQ(number(plan_of(world_of(2), "gfx942"), "waves_per_eu"), 2);
   EXPECT_EQ(number(plan_of(world_of(2), "sm_90a"), "min_blocks_per_sm"), 1);
   EXPECT_THROW(number(plan_of(world_of(2), "host"), "min_blocks_per_sm"), std::logic_error);

@@ -86,6 +86,24 @@ TEST(Reference, MissesTermsOfProductsOf8BitFloats) {
   EXPECT_GT(result[0].tolerance[0], 1024.0 / 256 / 2);
 }
 
+/// 3·5 - 2·7: each operand is off by half a unit in the eleventh bit of its significand at most, which the sum of the
+/// magnitudes, 29, counts in full, whatever cancels.
+TEST(Reference, AllowsForTheRoundingOfOperandsToTf32) {
+  const auto result = expected("matmul", "dtype: tf32, world: 1, shape: {m: 1, n: 1, k: 2}", {{{3, -2}, {5, 7}}});
+  EXPECT_EQ(result[0].value, (Values{1}));
+  EXPECT_GT(result[0].tolerance[0], 29 * 0x1p-10);
+  EXPECT_LT(result[0].tolerance[0], 29.1 * 0x1p-10);
+  // So it does for a product that others gather.
+  const auto gathered = expected("matmul_all_gather", "dtype: tf32, world: 2, shape: {m: 2, n: 1, k: 2}",
+                                 {{{3, -2}, {5, 7}}, {{1, 1}, {5, 7}}});
+  EXPECT_EQ(gathered[1].value, (Values{1, 12}));
+  EXPECT_GT(gathered[1].tolerance[0], 29 * 0x1p-10);
+  // Cutting off instead of rounding goes beyond it: of 1 + 2^-11 + 2^-12 all but the one.
+  const double value = 1 + 0x1p-11 + 0x1p-12;
+  const auto one = expected("matmul", "dtype: tf32, world: 1, shape: {m: 1, n: 1, k: 1}", {{{value}, {value}}});
+  EXPECT_GT(one[0].value[0] - 1, one[0].tolerance[0]);
+}
+
 TEST(Reference, AllGatherKeepsTheOrderOfRanks) {
   const auto result = expected("all_gather", "dtype: f32, world: 2, shape: {n: 2}", {{{1, 2}}, {{3, 4}}});
   EXPECT_EQ(result[1].value, (Values{1, 2, 3, 4}));

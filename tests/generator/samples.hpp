@@ -102,6 +102,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: deep, pattern: matmul, variant: split_k, dtype: bf16, world: 2, shape: {m: 3, n: 24, k: 520}}",
       "{name: linear, pattern: matmul, layout: {b: nk}, dtype: bf16, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: quantized, pattern: matmul, dtype: e4m3, world: 2, shape: {m: 33, n: 20, k: 48}}",
+      "{name: rounded, pattern: matmul, layout: {b: nk}, dtype: tf32, world: 2, shape: {m: 33, n: 20, k: 48}}",
+      "{name: exact, pattern: matmul, dtype: f64, world: 2, shape: {m: 33, n: 20, k: 50}}",
       "{name: layer, pattern: all_gather_matmul, variant: workgroup_specialized, dtype: f16, world: 4, "
       "shape: {m: 64, n: 48, k: 40}}",
       "{name: layer_in_turn, pattern: all_gather_matmul, variant: fused_sequential, dtype: bf16, world: 3, "

@@ -94,7 +94,7 @@ TEST(spec, fills_in_defaults_of_the_language) {
         .kernels.at(0);
   };
   for (const Dtype dtype : iris::all_dtypes) {
-    if (dtype == Dtype::e4m3) continue;
+    if (iris::is_of_operands(dtype)) continue;
     const Problem problem = kernel("all_reduce", std::string(to_string(dtype))).problem;
     EXPECT_EQ(problem.accumulate, iris::default_accumulate(dtype)) << to_string(dtype);
     EXPECT_EQ(problem.result, dtype);
@@ -302,22 +302,38 @@ TEST(spec, pairs_each_dtype_with_the_types_it_accumulates_in) {
   }
 }
 
-TEST(spec, takes_8_bit_floats_for_operands_of_products_only) {
-  const auto text = [](const std::string& rest) {
-    return "{irisgen: 1, kernels: [{name: k, dtype: e4m3, world: 2, " + rest + "}]}";
-  };
-  const KernelSpec product = parse_spec("s", text("pattern: matmul, shape: {m: 1, n: 1, k: 1}")).kernels.at(0);
-  EXPECT_EQ(product.problem.accumulate, Dtype::f32);
-  EXPECT_EQ(product.problem.result, Dtype::bf16);
-  EXPECT_EQ(error_of(text("pattern: matmul, accumulate: f64, shape: {m: 1, n: 1, k: 1}")), "");
-  for (const std::string& pattern : pattern_names()) {
-    const std::string shape = keys_of(pattern).extents.size() == 3 ? "m: 2, n: 2, k: 2" : "n: 2";
-    const std::string error = error_of(text("pattern: " + pattern + ", shape: {" + shape + "}"));
-    if (pattern.find("matmul") != std::string::npos) {
-      EXPECT_EQ(error, "");
-    } else {
-      EXPECT_NE(error.find("e4m3 is a type of the operands of products"), std::string::npos) << error;
+TEST(spec, takes_8_bit_floats_and_tf32_for_operands_of_products_only) {
+  const auto expect_of_products = [](const std::string& dtype, Dtype result, const std::string& remedy) {
+    const auto text = [&](const std::string& rest) {
+      return "{irisgen: 1, kernels: [{name: k, dtype: " + dtype + ", world: 2, " + rest + "}]}";
+    };
+    const KernelSpec product = parse_spec("s", text("pattern: matmul, shape: {m: 1, n: 1, k: 1}")).kernels.at(0);
+    EXPECT_EQ(product.problem.accumulate, Dtype::f32);
+    EXPECT_EQ(product.problem.result, result);
+    EXPECT_EQ(error_of(text("pattern: matmul, accumulate: f64, shape: {m: 1, n: 1, k: 1}")), "");
+    for (const std::string& pattern : pattern_names()) {
+      const std::string shape = keys_of(pattern).extents.size() == 3 ? "m: 2, n: 2, k: 2" : "n: 2";
+      const std::string error = error_of(text("pattern: " + pattern + ", shape: {" + shape + "}"));
+      const std::string words = dtype + " is a type of the operands of products, and " + pattern + " has none; write ";
+      if (pattern.find("matmul") != std::string::npos) {
+        EXPECT_EQ(error, "");
+      } else {
+        EXPECT_NE(error.find(words + remedy), std::string::npos) << error;
+      }
     }
+  };
+  expect_of_products("e4m3", Dtype::bf16, "f16 or bf16");
+  expect_of_products("tf32", Dtype::f32, "f32");
+}
+
+TEST(spec, takes_neither_in_kernels_of_the_users_own) {
+  for (const std::string dtype : {"e4m3", "tf32"}) {
+    const std::string error =
+        error_of("{irisgen: 1, kernels: [{name: k, source: k.hip, entry: k, reference: none, dtype: " + dtype +
+                 ", world: 2, shape: {n: 1}}]}");
+    EXPECT_NE(error.find(dtype + " is a type of the operands of products, and a kernel of your own has none"),
+              std::string::npos)
+        << error;
   }
 }
 

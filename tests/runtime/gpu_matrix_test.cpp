@@ -27,7 +27,7 @@ const irisgen::Target* gpu_target() {
   return survey.gpus.empty() ? nullptr : irisgen::find_target(survey.gpus.front().target);
 }
 
-BuiltOperation build(const Sample& sample) {
+BuiltOperation build_for_gpu(const Sample& sample) {
   return build_operation(test::plan_of(sample, gpu_target()->name));
 }
 
@@ -58,7 +58,7 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
       if (size != sizes && size != each) continue;
       sample.extents = size == sizes ? test::known_extents(algorithm, extents[each]) : extents[each];
       SCOPED_TRACE(sample.text());
-      const BuiltOperation built = build(sample);
+      const BuiltOperation built = build_for_gpu(sample);
       expect_right(built, extents[each]);
       expect_right_in_place(built, extents[each]);
     }
@@ -71,7 +71,7 @@ TEST_P(GpuMatrix, MatrixUnitsAreRight) {
   for (const int world : {1, 2, 3}) {
     for (const Sample& sample : test::matrix_unit_samples(algorithm, world)) {
       SCOPED_TRACE(sample.text());
-      expect_right(build(sample), sample.extents);
+      expect_right(build_for_gpu(sample), sample.extents);
     }
   }
 }
@@ -86,7 +86,7 @@ TEST_P(GpuMatrix, PlansOwnConfigIsRight) {
     for (const std::string& dtype : {std::string("f32"), test::dtype_of(algorithm, {"bf16", "i32"})}) {
       const Sample sample{.algorithm = algorithm, .world = world, .dtype = dtype, .extents = extents};
       SCOPED_TRACE(sample.text());
-      const BuiltOperation built = build(sample);
+      const BuiltOperation built = build_for_gpu(sample);
       expect_right(built, extents);
       expect_right_in_place(built, extents);
     }
@@ -107,7 +107,7 @@ void launch_on_all_but(int missing, Context& context, const BuiltOperation& buil
 
 void expect_missing_rank_is_named(Sample sample) {
   sample.config += std::string(sample.config.empty() ? "" : ", ") + "timeout_ms: 200";
-  const BuiltOperation built = build(sample);
+  const BuiltOperation built = build_for_gpu(sample);
   const Extents& extents = sample.extents;
   constexpr int missing = 2;
   World ranks({.size = 3, .target = built.manifest.target, .heap_bytes = 16U << 20U, .seed = 0});
@@ -142,7 +142,7 @@ TEST(GpuBySize, EverySizeIsRight) {
   if (!gpu_target()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey_gpus().missing;
   const auto gpus = static_cast<int>(survey_gpus().gpus.size());
   const Sample sample{.algorithm = {"all_reduce", "auto"}, .world = gpus, .dtype = "bf16"};
-  const BuiltOperation built = build(sample);
+  const BuiltOperation built = build_for_gpu(sample);
   std::vector<std::int64_t> sizes = {0, 1, 1 << 20};
   for (const Schedule& schedule : built.manifest.schedules) {
     if (schedule.up_to != every_size) sizes.insert(sizes.end(), {schedule.up_to, schedule.up_to + 1});
@@ -157,6 +157,7 @@ TEST(GpuMatmul, FortyShapesAreRight) {
   constexpr std::array<std::int64_t, 16> lengths = {1,   2,   7,   16,   64,   127,  128,  129,
                                                     251, 509, 640, 1021, 2039, 4093, 8191, 8192};
   constexpr std::array<std::int64_t, 10> depths = {0, 16, 48, 64, 144, 1008, 2048, 4096, 8176, 8192};
+  constexpr std::array dtypes = {"bf16", "f16", "e4m3", "tf32", "f64"};
   constexpr std::int64_t most_products = 300'000'000;
   std::mt19937_64 random(40);
   const auto pick = [&](const auto& from) { return from.at(random() % from.size()); };
@@ -164,11 +165,11 @@ TEST(GpuMatmul, FortyShapesAreRight) {
     const Extents extents = {{"m", pick(lengths)}, {"n", pick(lengths)}, {"k", pick(depths)}};
     if (extents.at("m") * extents.at("n") * extents.at("k") > most_products) continue;
     const Sample sample{.algorithm = {"matmul", "tiled"},
-                        .dtype = std::array{"bf16", "f16", "e4m3"}.at(static_cast<std::size_t>(number % 3)),
-                        .layout = number % 3 == 2 || number % 2 == 0 ? "nk" : "kn",
+                        .dtype = dtypes.at(static_cast<std::size_t>(number) % dtypes.size()),
+                        .layout = number / static_cast<int>(dtypes.size()) % 2 == 0 ? "nk" : "kn",
                         .extents = extents};
     SCOPED_TRACE(sample.text());
-    expect_right(build(sample), extents);
+    expect_right(build_for_gpu(sample), extents);
     ++number;
   }
 }
@@ -185,11 +186,11 @@ TEST(GpuAllReduce, VariantsAgreeBitwise) {
                     .dtype = dtype,
                     .extents = {{"m", 1}, {"n", 10007}},
                     .config = "blocks: 3, threads: 128"};
-      const BuffersOfRanks one_shot = run_operation(build(sample), options).outputs.front().content;
+      const BuffersOfRanks one_shot = run_operation(build_for_gpu(sample), options).outputs.front().content;
       for (const char* variant : {"low_latency", "two_shot", "ring", "atomic", "spinlock"}) {
         sample.algorithm.variant = variant;
         if (!test::row_of(sample.algorithm)->deterministic && sample.dtype != "i32") continue;
-        EXPECT_EQ(run_operation(build(sample), options).outputs.front().content, one_shot) << sample.text();
+        EXPECT_EQ(run_operation(build_for_gpu(sample), options).outputs.front().content, one_shot) << sample.text();
       }
     }
   }

@@ -155,14 +155,24 @@ void expect_wide_accesses(const Instructions& code, bool is_local) {
   EXPECT_GT(count(code, is_local ? "^global_store_dwordx[24] " : "^global_store_dwordx4 "), faults(code));
 }
 
-/// Both operands pass through shared memory, in accesses of 16 bytes; on the way there a row-major B, which is
-/// transposed, in 8. Results leave in 16.
-void expect_matrix_units(const Instructions& code, const std::string& dtype, const std::string& layout) {
-  EXPECT_GT(count(code, "^v_mfma_f32_16x16x(16|32)_?" + (dtype == "e4m3" ? "fp8_fp8" : dtype)), 0u);
+/// What multiplies operands of that type.
+std::string matrix_instruction(const std::string& target, const std::string& dtype) {
+  if (dtype == "e4m3") return "^v_mfma_f32_16x16x32_fp8_fp8 ";
+  if (dtype == "f64") return "^v_mfma_f64_16x16x4_?f64 ";
+  if (dtype == "tf32" && target == "gfx942") return "^v_mfma_f32_16x16x8_xf32 ";
+  if (dtype == "f32" || dtype == "tf32") return "^v_mfma_f32_16x16x4_?f32 ";
+  return "^v_mfma_f32_16x16x(16|32)_?" + dtype;
+}
+
+/// Both operands pass through shared memory, in accesses of 16 bytes; on the way there a row-major B of 16 bits, whose
+/// blocks are transposed, in 8. Results leave in 16.
+void expect_matrix_units(const Instructions& code, const std::string& target, const std::string& dtype,
+                         const std::string& layout) {
+  EXPECT_GT(count(code, matrix_instruction(target, dtype)), 0u);
   EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
   EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
   EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
-  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout != "nk");
+  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout != "nk" && dtype == "bf16");
   EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
 }
 
@@ -207,8 +217,11 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
     std::vector<std::pair<std::string, std::string>> builds = {
         {"f32", ""}, {test::dtype_of(GetParam().algorithm, {"bf16", "f64"}), ""}};
     // How B is read is the same in all templates.
-    if (GetParam().algorithm.pattern == "matmul") builds.emplace_back("bf16", "nk");
-    if (test::is_matmul(GetParam().algorithm) && target == "gfx950") builds.emplace_back("e4m3", "nk");
+    if (GetParam().algorithm.pattern == "matmul") {
+      for (const char* dtype : {"f32", "tf32", "bf16", "f64"}) builds.emplace_back(dtype, "nk");
+    }
+    if (test::is_matmul(GetParam().algorithm)) builds.emplace_back("f64", "");
+    if (test::is_matmul(GetParam().algorithm) && target != "gfx90a") builds.emplace_back("e4m3", "nk");
     for (const auto& [dtype, layout] : builds) {
       const irisgen::Plan plan = this->plan(target, dtype, layout);
       const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));
@@ -218,7 +231,9 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
         ASSERT_GT(count(code, "^s_endpgm"), 0u) << "no code";
         const bool sends_words = plan.kernels[i].variant == "low_latency";
         if (!plan.kernels[i].arguments.empty() && !sends_words) expect_wide_accesses(code, !plan.kernels[i].waits);
-        if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) expect_matrix_units(code, dtype, layout);
+        if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) {
+          expect_matrix_units(code, target, dtype, layout);
+        }
         // Who waits signals, too, but where copies come from other ranks.
         const bool signals = plan.kernels[i].template_path != "all_gather_matmul/producer_consumer.hip";
         if (sends_words) {

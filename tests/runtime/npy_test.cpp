@@ -82,7 +82,7 @@ TEST(Npy, RoundsFloatsToBf16AndBack) {
 
 TEST(Npy, WritesWhatItReads) {
   const irisgen::Values values = {0, 1, -2, 3, 104, -7};
-  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32}) {
+  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::tf32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::i32}) {
     const NpyArray array{.dtype = dtype, .shape = {3, 2}, .bytes = to_bytes(values, dtype)};
     const std::string content = format_npy(array);
     const NpyArray read = parse_npy(content, dtype, "x.npy");
@@ -92,7 +92,7 @@ TEST(Npy, WritesWhatItReads) {
 }
 
 TEST(Npy, HoldsInF4WhatNumpyHasNot) {
-  for (const Dtype dtype : {Dtype::bf16, Dtype::e4m3}) {
+  for (const Dtype dtype : {Dtype::tf32, Dtype::bf16, Dtype::e4m3}) {
     const NpyArray array{.dtype = dtype, .shape = {3}, .bytes = to_bytes(irisgen::Values{1, -2, 104}, dtype)};
     EXPECT_EQ(format_npy(array), file_of(header_of("<f4", "(3,)"), bytes_of_floats({1, -2, 104})));
   }

@@ -83,7 +83,7 @@ inline std::vector<std::string> ops_of(const Algorithm& algorithm) {
 inline std::vector<const char*> dtypes_of(const Algorithm& algorithm) {
   if (algorithm.variant == "atomic") return {"f32", "f64", "i32"};
   std::vector<const char*> dtypes = {"f32", "bf16", "f64", "i32", "f16"};
-  if (is_matmul(algorithm)) dtypes.push_back("e4m3");
+  if (is_matmul(algorithm)) dtypes.insert(dtypes.end(), {"tf32", "e4m3"});
   return dtypes;
 }
 
@@ -189,9 +189,9 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
   return all;
 }
 
-/// Products that the matrix units of sm_90a take: types of 16 and of 8 bits, rows of whole 16 bytes; both layouts of B,
-/// tiles that stick out on both sides, tiles in several turns, few rows, slices that do not fill the ring of stages.
-/// Grids of so few blocks that ranks can share a GPU.
+/// Products that the matrix units of sm_90a take: types of 16 bits, tf32 and e4m3 with rows of whole 16 bytes, f64 with
+/// any; both layouts of B, tiles that stick out on both sides, tiles in several turns, few rows, slices that do not
+/// fill the ring of stages. Grids of so few blocks that ranks can share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = has_key(algorithm, "comm_blocks");
@@ -211,6 +211,9 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
        {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
         Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 128},
         Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256},
+        Shape{"nk", 300, 264, 132, 128, false, "tf32"}, Shape{"nk", 40, 99, 1036, 64, false, "tf32"},
+        Shape{"kn", 300, 264, 131, 128, false, "f64"}, Shape{"kn", 131, 99, 258, 64, false, "f64"},
+        Shape{"nk", 131, 99, 258, 128, false, "f64"}, Shape{"nk", 40, 200, 133, 64, true, "f64"},
         Shape{"nk", 300, 264, 336, 128, false, "e4m3"}, Shape{"nk", 40, 99, 2064, 64, false, "e4m3"}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,
@@ -225,8 +228,8 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
   return all;
 }
 
-/// Products that AMD's matrix units take, of each tile: of types of 16 bits, with rows that are whole accesses, with
-/// rows that are not, and with rows of a length that shows at launch.
+/// Products that AMD's matrix units take, of each tile: of all types of floats, with rows that are whole accesses,
+/// with rows that are not, and with rows of a length that shows at launch.
 inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int world) {
   // Where sizes are dynamic the Plan takes the middle tile: beside the largest, hiprtc 5 has two registers too few for
   // the sums of fused_sequential.
@@ -258,6 +261,35 @@ inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int worl
            .dtype = "bf16",
            .layout = "nk",
            .extents = matmul_extents(algorithm, world, 37, 29, 19),
+           .config = "tile_m: 128, tile_n: 64"},
+          {.algorithm = algorithm, .world = world, .dtype = "f32"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "f32",
+           .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
+           .config = "tile_m: 256, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "tf32",
+           .layout = "nk",
+           .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
+           .config = "tile_m: 256, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "tf32",
+           .extents = matmul_extents(algorithm, world, 300, 520, 75),
+           .config = "tile_m: 128, tile_n: 64"},
+          {.algorithm = algorithm, .world = world, .dtype = "f64", .layout = "nk"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "f64",
+           .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
+           .config = "tile_m: 128, tile_n: 128"},
+          {.algorithm = algorithm,
+           .world = world,
+           .dtype = "e4m3",
+           .layout = "nk",
+           .extents = matmul_extents(algorithm, world, 300, 520, 330),
            .config = "tile_m: 128, tile_n: 64"}};
 }
 

@@ -90,6 +90,16 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
+/// The dimension in elements; nothing where its extent is dynamic.
+std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension);
+
+/// The extents that tell kernels apart: all of them, but m of a collective over a plain vector (m = 1).
+std::vector<NamedExtent> named_extents(const Problem& problem);
+
+/// A buffer's shape on each rank: `(24, 85002)`, with the extents' names where they are dynamic, `(8·m, n)`, and
+/// without an m of 1 that nobody wrote.
+std::string describe_shape(const Problem& problem, const std::vector<Dimension>& shape);
+
 /// The product of all extents, the dynamic ones as given: elements of a collective, multiply-adds of a matmul. What a
 /// range of sizes is about. At most 2^63 - 1.
 std::int64_t size_of(const Problem& problem, const Extents& given = {});

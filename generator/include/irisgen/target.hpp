@@ -37,6 +37,17 @@ inline constexpr std::array<RateField, 8> rate_fields = {{{"link_gbs", &Rates::l
                                                           {"line_us", &Rates::line_us},
                                                           {"launch_us", &Rates::launch_us}}};
 
+/// The 8-bit floats that matrix units take: none, the OCP's E4M3, or E4M3 FNUZ, which has a bias of its own.
+enum class MatrixE4m3 { none, ocp, fnuz };
+
+/// How fast matrix units multiply, as multiples of their rate for operands of 16 bits; 0 where they do not take a type.
+struct MatrixSpeeds {
+  double e4m3;
+  double tf32;
+  double f32;
+  double f64;
+};
+
 /// What the Plan knows about a chip. Rates are per GPU and per direction, in 10⁹ bytes or 10¹² operations per second.
 struct Target {
   std::string_view name;  ///< as the user spells it: host, gfx942, sm_90a
@@ -55,7 +66,8 @@ struct Target {
   int data_blocks;          ///< of such threads, that keep the links busy
   int f64_blocks_per_unit;  ///< of the matmul's main loop with sums in f64; 2 of other sums
   int most_in_access;       ///< elements of a thread's access; hiprtc 5 keeps no more than 8 in registers
-  bool matrix_e4m3;         ///< matrix units take OCP floats of 8 bits; those of CDNA 3 have another bias
+  MatrixE4m3 matrix_e4m3;
+  MatrixSpeeds matrix_speeds;
 
   Rates rates;
   double main_loop_tflops;     ///< of the matmul's main loop of fused multiply-adds, in f32

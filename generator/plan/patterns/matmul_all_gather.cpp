@@ -141,6 +141,7 @@ std::vector<Expectation> reference(const Problem& problem, const std::vector<std
     for (std::int64_t row = 0; row < rows; ++row) {
       std::copy_n(part.sums.begin() + row * columns, columns, whole.sums.begin() + offset + row * n);
       std::copy_n(part.partials.begin() + row * columns, columns, whole.partials.begin() + offset + row * n);
+      std::copy_n(part.terms.begin() + row * columns, columns, whole.terms.begin() + offset + row * n);
     }
   }
   return std::vector<Expectation>(static_cast<std::size_t>(problem.world), expect_product(whole, problem));

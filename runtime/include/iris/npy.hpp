@@ -17,9 +17,9 @@ struct NpyArray {
   std::vector<std::byte> bytes;     ///< product of the shape times the element's size
 };
 
-/// Reads a .npy file (format versions 1 to 3) whose elements are to be `wanted`. NumPy has no bf16 and no e4m3: an f4
-/// file serves, rounded to nearest even. Throws std::runtime_error with a sentence that names the file for anything
-/// else: another type, Fortran order, big-endian, a header or data that is truncated or lies.
+/// Reads a .npy file (format versions 1 to 3) whose elements are to be `wanted`. NumPy has no tf32, no bf16 and no
+/// e4m3: an f4 file serves, rounded to nearest even. Throws std::runtime_error with a sentence that names the file for
+/// anything else: another type, Fortran order, big-endian, a header or data that is truncated or lies.
 NpyArray read_npy(const std::string& path, Dtype wanted);
 
 /// The same from a file's content; `name` is for messages.
@@ -28,7 +28,7 @@ NpyArray parse_npy(std::string_view content, Dtype wanted, const std::string& na
 /// Whether this is the content of an .npy file, by its first bytes.
 bool is_npy(std::string_view content);
 
-/// Writes a version 1 file, which appears whole or not at all. bf16 and e4m3 become f4. Throws std::runtime_error
+/// Writes a version 1 file, which appears whole or not at all. tf32, bf16 and e4m3 become f4. Throws std::runtime_error
 /// naming the file.
 void write_npy(const std::string& path, const NpyArray& array);
 

@@ -7,7 +7,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_343c052377014eb8 {
+inline namespace builds_db4593ef7fc825e7 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -36,5 +36,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_343c052377014eb8
+}  // namespace builds_db4593ef7fc825e7
 }  // namespace irisgen_kernels

@@ -851,7 +851,7 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
 // --- iris/device/numeric.hpp
 
 #ifndef IRIS_DEVICE_NUMERIC_HPP
-#define IRIS_DEVICE_NUMERIC_HPP 0x08d9208b
+#define IRIS_DEVICE_NUMERIC_HPP 0x374e818e
 
 /// The element types of the language and the conversions among them. Arithmetic is done in f32, f64 or i32 only.
 namespace iris::device {
@@ -874,6 +874,20 @@ struct Float8E4M3 {
   unsigned char bits;
 };
 using e4m3 = Float8E4M3;
+
+/// TensorFloat-32: an f32, as stored, of which products read 10 bits of fraction.
+struct TensorFloat32 {
+  u32 bits;
+};
+using tf32 = TensorFloat32;
+
+/// The bits of an f32 rounded to 10 bits of fraction, to nearest even; a NaN that keeps its NaN-ness in those.
+__device__ __forceinline__ u32 rounded_to_tf32(u32 bits) {
+  constexpr u32 lost = 0x1fff;
+  constexpr u32 quiet = 0x00400000;
+  const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+  return is_nan ? bits | quiet : (bits + (lost >> 1) + (bits >> 13 & 1)) & ~lost;
+}
 
 /// `value` in f32, rounded to odd: what is lost leaves its trace in the last bit. Rounding the result once more, to 22
 /// bits or fewer, gives the same as rounding `value` directly.
@@ -898,6 +912,12 @@ template <typename To>
 struct Converter<To, bf16> {
   __device__ static To convert(bf16 value) {
     return static_cast<To>(__builtin_bit_cast(f32, static_cast<u32>(value.bits) << 16));
+  }
+};
+template <typename To>
+struct Converter<To, tf32> {
+  __device__ static To convert(tf32 value) {
+    return static_cast<To>(__builtin_bit_cast(f32, rounded_to_tf32(value.bits)));
   }
 };
 template <typename To>
@@ -929,6 +949,28 @@ struct Converter<bf16, f64> {
   __device__ static bf16 convert(f64 value) { return {platform::f32_to_bf16(round_to_odd(value))}; }
 };
 
+/// To nearest even. What is larger than 448 becomes that, infinity too, as conversions of GPUs saturate.
+template <>
+struct Converter<e4m3, f32> {
+  __device__ static e4m3 convert(f32 value) {
+    const u32 bits = __builtin_bit_cast(u32, value);
+    const u32 magnitude = bits & 0x7fffffffu;
+    u32 code = 0x7f;
+    if (magnitude < 0x3c800000u) {
+      // Below 2^-6: adding 2^14, whose last place is 2^-9, leaves the rounded multiple of that in the last bits.
+      code = __builtin_bit_cast(u32, __builtin_bit_cast(f32, magnitude) + 0x1p14f) - 0x46800000u;
+    } else if (magnitude <= 0x7f800000u) {
+      const u32 rounded = (magnitude + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
+      code = rounded < (120u << 3) + 0x7eu ? rounded - (120u << 3) : 0x7eu;
+    }
+    return {static_cast<unsigned char>((bits >> 24 & 0x80u) | code)};
+  }
+};
+template <>
+struct Converter<e4m3, f64> {
+  __device__ static e4m3 convert(f64 value) { return Converter<e4m3, f32>::convert(round_to_odd(value)); }
+};
+
 /// The value as a To, rounded once, to nearest even.
 template <typename To, typename From>
 __device__ __forceinline__ To convert(From value) {
@@ -946,7 +988,7 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_NUMERIC_HPP != 0x08d9208b
+#elif IRIS_DEVICE_NUMERIC_HPP != 0x374e818e
 #error "iris/device/numeric.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -205,8 +205,8 @@ class LayerByCopiesW4 {
     return error != cudaSuccess ? error : cudaStreamWaitEvent(stream, rank_.event, 0);
   }
 
-  /// A matrix without gaps, as kernels read it by tensor copies: in boxes, swizzled by 128 bytes. The driver's function
-  /// is asked for by name, so that nobody has to link libcuda.
+  /// A matrix without gaps, as kernels read it by tensor copies: in boxes, swizzled by 128 bytes; f32, which are
+  /// rounded to tf32. The driver's function is asked for by name, so that nobody has to link libcuda.
   static cudaError_t tensor_map(iris::device::TensorMap* map, const void* data, unsigned element_bytes,
                                 std::int64_t rows, std::int64_t columns, unsigned box_rows, unsigned box_columns) {
     if (rows == 0 || columns == 0) return cudaSuccess;                          // nothing will be read
@@ -221,7 +221,9 @@ class LayerByCopiesW4 {
     const cuuint64_t row_bytes[] = {lengths[0] * element_bytes};
     const cuuint32_t box[] = {box_columns, box_rows};
     const cuuint32_t steps[] = {1, 1};
-    const auto type = element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    const auto type = element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                      : element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                           : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     const CUresult result = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found)(
         reinterpret_cast<CUtensorMap*>(map), type, 2, const_cast<void*>(data), lengths, row_bytes, box, steps,
         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -13,17 +13,17 @@ using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 2;
-  using MainLoop = FusedMultiplyAdd;
+  using MainLoop = WaveMma;
   using LayoutB = RowMajor;
-  static constexpr i32 threads = 256;
-  static constexpr i32 tile_m = 64;
+  static constexpr i32 threads = 512;
+  static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 16;
   static constexpr i32 tile_band = 8;  // tiles from top to bottom
   static constexpr i32 vector = 4;     // elements in one access
   static constexpr i32 blocks = 20;
   static constexpr i32 comm_blocks = 16;  // that sum what has arrived
-  static constexpr i32 waves_per_eu = 1;
+  static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 1;  // accesses in flight
   using Element = f32;
   using Result = f32;

@@ -4,8 +4,8 @@
 #include <iris/device/main_loop/tile_by_tile.hpp>
 #include <iris/device/platform/cdna.hpp>
 
-/// The main loop of AMD's matrix cores, with sums in f32: for f16 and bf16 of any size, and for e4m3 where the cores
-/// take it, both operands are contiguous along k, and k is even.
+/// The main loop of AMD's matrix cores: for f64, f32, tf32, f16 and bf16 of any size, and for e4m3 on gfx942 and gfx950
+/// where both operands are contiguous along k, and k is even. Sums are in f32, those of f64 in f64.
 ///
 /// Slices of both operands, tile_k deep, go from memory to registers and on to shared memory, into one of two stages;
 /// meanwhile the waves multiply what is in the other one, each a part of the tile 64 columns wide. Between one slice
@@ -18,7 +18,7 @@ namespace iris::device {
 struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   using Bits = platform::Bits<16>;
 
-  /// What a place in shared memory has eight of: an element of 16 bits, or two of 8, which the cores alone tell apart.
+  /// What the loop moves: an element, or two of 8 bits, which the cores alone tell apart.
   struct PairOf8Bits {
     unsigned short bits;
   };
@@ -34,10 +34,18 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   using Unit = typename UnitOf<typename Config::Element>::Type;
 
   template <typename Config>
+  static constexpr int unit_depth = depth_of<sizeof(Unit<Config>)>;
+
+  template <typename Config>
+  using Core = platform::MatrixCore<typename Config::Element>;
+  template <typename Config>
+  using Sums4 = platform::Sums4<typename Config::Accumulate>;
+
+  template <typename Config>
   struct Shape {
-    static_assert(sizeof(typename Config::Element) <= 2 && sizeof(typename Config::Accumulate) == 4,
-                  "elements of 16 or 8 bits are summed in f32");
-    static_assert(Config::tile_k * sizeof(typename Config::Element) == depth * sizeof(Unit<Config>),
+    static_assert(sizeof(typename Config::Accumulate) == (sizeof(typename Config::Element) == 8 ? 8 : 4),
+                  "sums are in f32, those of f64 in f64");
+    static_assert(Config::tile_k * sizeof(typename Config::Element) == chunks * place_bytes,
                   "a slice is as deep as what the lanes of a wave hold");
     static_assert(Config::tile_n % wave_columns == 0, "waves multiply 64 columns each");
     static constexpr int waves_across = Config::tile_n / wave_columns;
@@ -53,7 +61,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     static_assert(threads_of_b % wave_threads == 0 && threads_of_a > 0, "whole waves fetch either operand");
   };
 
-  /// A slice of both operands. A place has eight units along k of one row of A, or of one column of B.
+  /// A slice of both operands. A place has units along k of one row of A, or of one column of B.
   template <typename Config>
   struct Stage {
     Bits a[chunks * Config::tile_m];
@@ -66,7 +74,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
 
   template <typename Config>
   struct Sums {
-    platform::Sums4 values[Shape<Config>::wave_rows / side][wave_columns / side];
+    Sums4<Config> values[Shape<Config>::wave_rows / side][wave_columns / side];
   };
 
   template <typename Config, typename Place>
@@ -80,6 +88,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     } else {
       accumulate_slices<Config>(sums, PacksAlongK<RowsOfA<Config>>(rows, origin.row), wave, rows.columns);
     }
+    if constexpr (Core<Config>::unit_of_sums != 1) multiply_by<Config>(sums, Core<Config>::unit_of_sums);
     if constexpr (Scales<typename Config::Element>::are_there) multiply_by<Config>(sums, b.scales.product());
     if (place.matrix.takes_packs(16 / sizeof(typename Place::Result))) {
       store<true, Config>(place, sums, wave);
@@ -117,7 +126,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     part.put(stages[0]);
     fetch(part, 1);
     sync_block();
-    const i64 slices = divide_up(k, depth);
+    const i64 slices = divide_up(k, unit_depth<Config>);
     i64 slice = 0;
     for (; slice + 2 < part.whole_slices; ++slice) {
       part.put(stages[(slice + 1) % 2]);
@@ -145,15 +154,33 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
 
   // --- What one thread brings of each slice, from memory to registers and on to shared memory.
 
-  /// Those of a pack's elements that `inside` has; zeros for the others.
+  /// Those of a place's elements that `inside` has; zeros for the others.
   template <typename T, typename Inside>
   __device__ __forceinline__ static Bits load_inside(const T* from, const Inside& inside) {
     Bits bits = {};
 #pragma unroll
-    for (int i = 0; i < width; ++i) {
-      if (inside(i)) bits[i / 2] |= u32{load_pack<1>(from + i)[0].bits} << i % 2 * 16;
+    for (int i = 0; i < width_of<sizeof(T)>; ++i) {
+      if (inside(i)) set(bits, i, load_pack<1>(from + i)[0]);
     }
     return bits;
+  }
+  /// Element number `i` of a place in which it is zero.
+  template <typename T>
+  __device__ __forceinline__ static void set(Bits& bits, int i, T value) {
+    if constexpr (sizeof(T) == 2) {
+      bits[i / 2] |= u32{__builtin_bit_cast(unsigned short, value)} << i % 2 * 16;
+    } else if constexpr (sizeof(T) == 4) {
+      bits[i] = __builtin_bit_cast(u32, value);
+    } else {
+      const u64 both = __builtin_bit_cast(u64, value);
+      bits[2 * i] = static_cast<u32>(both);
+      bits[2 * i + 1] = static_cast<u32>(both >> 32);
+    }
+  }
+
+  template <typename Config>
+  __device__ __forceinline__ static int place_in_b(int column, int chunk) {
+    return place_of<Config::tile_n>(column_place<sizeof(typename Config::Accumulate)>(column), chunk);
   }
 
   /// Which rows a tile has of an operand that is contiguous along k, who fetches them, and where they go.
@@ -176,7 +203,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     static constexpr int threads = Shape<Config>::threads_of_b;
 
     __device__ __forceinline__ static Bits& place(Stage<Config>& stage, int column, int chunk) {
-      return stage.b[place_of<rows>(column_place(column), chunk)];
+      return stage.b[place_in_b<Config>(column, chunk)];
     }
   };
 
@@ -185,6 +212,8 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
   struct PacksAlongK {
     using Config = typename Rows::Config;
     using Element = Unit<Config>;
+    static constexpr int width = width_of<sizeof(Element)>;
+    static constexpr int depth = depth_of<sizeof(Element)>;
     static constexpr int packs = Rows::rows * chunks;
     static constexpr int count = (packs + Rows::threads - 1) / Rows::threads;
 
@@ -212,7 +241,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     __device__ __forceinline__ void put(Stage<Config>& stage) const {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        Rows::place(stage, pack(i) / chunks, pack(i) % chunks) = held_[i];
+        Rows::place(stage, pack(i) / chunks, pack(i) % chunks) = Core<Config>::operand(held_[i]);
       }
     }
 
@@ -229,11 +258,11 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     Bits held_[count];
   };
 
-  /// A block of a row-major B, which turns into columns.
+  /// A block of a row-major B of elements of 16 bits, which turns into columns.
   template <typename Config>
   struct BlockOfB {
     using Element = typename Config::Element;
-    static_assert(sizeof(Element) == 2, "elements of 8 bits are contiguous along k");
+    static_assert(sizeof(Element) >= 2, "elements of 8 bits are contiguous along k");
 
     __device__ __forceinline__ BlockOfB(const Matrix<const Element>& b, i64 first_column)
         : whole_slices(b.takes_packs(width) ? b.rows / depth : 0), rows_(b.rows), stride_(b.stride) {
@@ -276,7 +305,7 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     /// Four elements along k of one of the block's columns.
     __device__ __forceinline__ static void put_column(Stage<Config>& stage, int index, u32 first, u32 second) {
       using Column = platform::Bits<8>;
-      const int place = place_of<Config::tile_n>(column_place(column() + index), row() / width);
+      const int place = place_in_b<Config>(column() + index, row() / width);
       reinterpret_cast<Column*>(&stage.b[place])[row() % width / block_rows] = Column{first, second};
     }
 
@@ -287,12 +316,86 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     Bits held_[block_rows];
   };
 
-  template <typename Config, bool contiguous_along_k = Config::LayoutB::contiguous_along_k>
+  /// Squares of a row-major B of wider elements, as many rows of them as columns, each of which becomes a place.
+  template <typename Config>
+  struct SquaresOfB {
+    using Element = typename Config::Element;
+    static constexpr int width = width_of<sizeof(Element)>;
+    static constexpr int depth = depth_of<sizeof(Element)>;
+    static constexpr int words = sizeof(Element) / sizeof(u32);
+    static constexpr int across = Config::tile_n / width;
+    static constexpr int chunks_at_once = Shape<Config>::threads_of_b / across;
+    static constexpr int count = chunks / chunks_at_once;
+
+    __device__ __forceinline__ SquaresOfB(const Matrix<const Element>& b, i64 first_column)
+        : whole_slices(b.takes_packs(width) ? b.rows / depth : 0), rows_(b.rows), stride_(b.stride) {
+      const i64 left = b.columns - (first_column + column());
+      const bool beyond = left <= 0 && whole_slices > 0;  // any other columns do in their place
+      from_ = b.data + (beyond ? b.columns - width : first_column + column());
+      columns_ = beyond || left > width ? width : static_cast<int>(left);
+    }
+
+    __device__ __forceinline__ void fetch_whole(i64 slice) {
+      for_each_row([&](int square, int i) {
+        held_[square][i] = platform::load_bits<place_bytes>(from_ + (slice * depth + row(square) + i) * stride_);
+      });
+    }
+    __device__ __forceinline__ void fetch_inside(i64 slice) {
+      for_each_row([&](int square, int i) {
+        const i64 at = slice * depth + row(square) + i;
+        held_[square][i] =
+            load_inside(from_ + at * stride_, [&](int element) { return at < rows_ && element < columns_; });
+      });
+    }
+    __device__ __forceinline__ void put(Stage<Config>& stage) const {
+#pragma unroll
+      for (int square = 0; square < count; ++square) {
+#pragma unroll
+        for (int element = 0; element < width; ++element) {
+          Bits along_k;
+#pragma unroll
+          for (int word = 0; word < 4; ++word) {
+            along_k[word] = held_[square][word / words][element * words + word % words];
+          }
+          stage.b[place_in_b<Config>(column() + element, row(square) / width)] = Core<Config>::operand(along_k);
+        }
+      }
+    }
+
+    const i64 whole_slices;  // which need no look at where the matrix ends
+
+   private:
+    __device__ __forceinline__ static int column() { return square_column<sizeof(Element)>(thread_index() % across); }
+    __device__ __forceinline__ static int row(int square) {
+      return (thread_index() / across + square * chunks_at_once) * width;
+    }
+    template <typename Body>
+    __device__ __forceinline__ static void for_each_row(const Body& body) {
+#pragma unroll
+      for (int square = 0; square < count; ++square) {
+#pragma unroll
+        for (int i = 0; i < width; ++i) body(square, i);
+      }
+    }
+
+    const i64 rows_;
+    const i64 stride_;
+    const Element* from_;
+    int columns_;  // of the squares that are in the matrix
+    Bits held_[count][width];
+  };
+
+  template <typename Config, bool contiguous_along_k = Config::LayoutB::contiguous_along_k,
+            bool wide = (sizeof(typename Config::Element) > 2)>
   struct PartOfB : BlockOfB<Config> {
     using BlockOfB<Config>::BlockOfB;
   };
   template <typename Config>
-  struct PartOfB<Config, true> : PacksAlongK<ColumnsOfB<Config>> {
+  struct PartOfB<Config, false, true> : SquaresOfB<Config> {
+    using SquaresOfB<Config>::SquaresOfB;
+  };
+  template <typename Config, bool wide>
+  struct PartOfB<Config, true, wide> : PacksAlongK<ColumnsOfB<Config>> {
     using PacksAlongK<ColumnsOfB<Config>>::PacksAlongK;
   };
 
@@ -345,7 +448,8 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     for (int i = 0; i < rows; ++i) {
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
-        sums.values[i][j] = platform::multiply_16x16x32<typename Config::Element>(b[j], a[i], sums.values[i][j]);
+        sums.values[i][j] = platform::multiply_64_bytes<typename Config::Element, typename Config::Accumulate>(
+            b[j], a[i], sums.values[i][j]);
       }
     }
   }
@@ -363,10 +467,10 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
       const i64 row = first_row<Config>(wave) + i * side + lane % side;
 #pragma unroll
       for (int j = 0; j < wave_columns / side; j += 2) {
-        const i64 first = first_column<Config>(wave) + j * side + lane / side * width;
-        const platform::Sums4* const values = sums.values[i] + j;
+        const i64 first = first_column<Config>(wave) + j * side + lane / side * lane_sums;
+        const Sums4<Config>* const values = sums.values[i] + j;
 #pragma unroll
-        for (int k = 0; k < width; k += in_access) {
+        for (int k = 0; k < lane_sums; k += in_access) {
           const i64 column = first + k;
           if (place.origin.row + row >= to.rows || place.origin.column + column >= to.columns) continue;
           Result* const at = to.data + (place.origin.row + row) * to.stride + place.origin.column + column;
@@ -382,21 +486,26 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
 
   /// 16 bytes of results from number `first` on. Word by word: an array of 16-bit elements would go to memory with
   /// hiprtc 5.
-  template <typename Result, typename Place>
-  __device__ __forceinline__ static Bits finished(const Place& place, i64 row, i64 column,
-                                                  const platform::Sums4* values, int first) {
-    constexpr int in_word = sizeof(u32) / sizeof(Result);
-    Bits bits;
+  template <typename Result, typename Place, typename Sums4>
+  __device__ __forceinline__ static Bits finished(const Place& place, i64 row, i64 column, const Sums4* values,
+                                                  int first) {
+    const auto result = [&](int number) {
+      const int k = first + number;
+      return place.finish(row, column + number, values[k / 4][k % 4]);
+    };
+    Bits bits = {};
+    if constexpr (sizeof(Result) >= sizeof(u32)) {
 #pragma unroll
-    for (int word = 0; word < 4; ++word) {
-      Pack<Result, in_word> results;
+      for (int i = 0; i < width_of<sizeof(Result)>; ++i) set(bits, i, result(i));
+    } else {
+      constexpr int in_word = sizeof(u32) / sizeof(Result);
 #pragma unroll
-      for (int i = 0; i < in_word; ++i) {
-        const int number = word * in_word + i;
-        const int k = first + number;
-        results[i] = place.finish(row, column + number, values[k / 4][k % 4]);
+      for (int word = 0; word < 4; ++word) {
+        Pack<Result, in_word> results;
+#pragma unroll
+        for (int i = 0; i < in_word; ++i) results[i] = result(word * in_word + i);
+        bits[word] = __builtin_bit_cast(u32, results);
       }
-      bits[word] = __builtin_bit_cast(u32, results);
     }
     return bits;
   }

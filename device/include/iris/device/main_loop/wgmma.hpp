@@ -4,8 +4,8 @@
 #include <iris/device/main_loop/wgmma_gather.hpp>
 #include <iris/device/main_loop/wgmma_teams.hpp>
 
-/// The main loop of sm_90a, for f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages, products by
-/// whole warpgroups, and finished tiles sent from shared memory.
+/// The main loop of sm_90a, for tf32, f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages,
+/// products by whole warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
 /// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; then it
@@ -14,10 +14,11 @@
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (128 bytes of elements), stages,
 /// stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and
-/// Result. Elements of 8 bits are contiguous along k in B, too, and tile_n is 128 at most, since each sum then takes
-/// two registers. Rows of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and
-/// CUTLASS's warp-specialised persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may
-/// go to any rank, is our own.
+/// Result. Elements of 8 and 32 bits are contiguous along k in B, too, and tile_n is 128 at most: each sum of the
+/// former takes two registers, and results of the latter twice the shared memory. Tensor copies round f32 to tf32. Rows
+/// of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised
+/// persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our
+/// own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -55,8 +56,9 @@ struct WarpgroupMma {
   struct Shared {
     using Element = typename Config::Element;
     static_assert(Config::tile_k * sizeof(Element) == row_bytes, "a stage is as deep as a swizzled row is long");
-    static_assert(sizeof(typename Config::Result) == 2 && sizeof(typename Config::Accumulate) == 4,
-                  "sums in f32 become 16 bits");
+    static_assert((sizeof(typename Config::Result) == 2 || sizeof(typename Config::Result) == 4) &&
+                      sizeof(typename Config::Accumulate) == 4,
+                  "sums in f32 become 16 bits, or stay what they are");
     static_assert(Config::tile_m == 2 * rows_of_warpgroup && Config::threads == 3 * warpgroup_threads,
                   "a warpgroup moves data, and two multiply 64 rows of a tile each");
 

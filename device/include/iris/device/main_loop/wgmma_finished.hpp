@@ -11,8 +11,10 @@ template <typename Config>
 struct FinishedTile {
   using Result = typename Config::Result;
 
-  /// Elements of a row: 16 bytes more than it has, which spread the rows over the banks.
-  static constexpr i64 stride = Config::tile_n + 16 / sizeof(Result);
+  static constexpr bool results_are_sums = sizeof(Result) == sizeof(f32);
+
+  /// Elements of a row: eight more than it has, which spread the rows over the banks.
+  static constexpr i64 stride = Config::tile_n + 8;
 
   alignas(16) Result rows[Config::tile_m][stride];
 
@@ -22,41 +24,24 @@ struct FinishedTile {
   __device__ __forceinline__ void put(const Place& place, int first_row, const f32 (&sums)[Config::tile_n / 2]) {
     const int lane = thread_index() % 32;
     const int row = first_row + thread_index() % warpgroup_threads / 32 * 16;
-#pragma unroll
-    for (int column = 0; column < Config::tile_n; column += 16) {
-      u32 pairs[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const f32* const values = sums + column / 2 + 2 * i;
-        const int row_of_pair = row + lane / 4 + i % 2 * 8;
-        const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
-        const Pack<Result, 2> pair = {{place.finish(row_of_pair, column_of_pair, values[0]),
-                                       place.finish(row_of_pair, column_of_pair + 1, values[1])}};
-        pairs[i] = __builtin_bit_cast(u32, pair);
-      }
-      Result* const to = &rows[row + lane % 16][column + lane / 16 * 8];
-      platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+    if constexpr (sizeof(Result) == 2) {
+      put_matrices(place, row, lane, sums);
+    } else {
+      put_pairs(place, row + lane / 4, lane % 4 * 2, sums);
     }
     platform::fence_async_copies();
   }
 
-  /// To its place, by one warp, until it has been read here.
+  /// To its place, by one warp, until it has been read here. The accelerator takes 70 cycles to begin a copy, so 9000
+  /// for the rows of a tile, however short; the warp's own stores are faster if they are few.
   __device__ __forceinline__ void send(const TilePlace<Config>& place, int lane) const {
-    const Matrix<Result>& to = place.matrix;
-    const i64 columns_left = to.columns - place.origin.column;
-    const int count = static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row));
-    const int columns = static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n);
-    Result* const corner = to.data + place.origin.row * to.stride + place.origin.column;
-    if (to.takes_packs(16 / sizeof(Result))) {
-      for (int row = lane; row < count; row += 32) {
-        platform::copy_out(corner + row * to.stride, rows[row], columns * sizeof(Result));
-      }
-      platform::commit_copies_out();
-      platform::wait_copies_out_read();
+    constexpr int width = 16 / sizeof(Result);
+    if (!place.matrix.takes_packs(width)) {
+      store_packs<1>(place, lane);
+    } else if constexpr (Config::tile_n <= 128) {
+      store_packs<width>(place, lane);
     } else {
-      for (int row = 0; row < count; ++row) {
-        for (int i = lane; i < columns; i += 32) corner[row * to.stride + i] = rows[row][i];
-      }
+      copy_rows(place, lane);
     }
   }
   /// Piece by piece: what waits for a link in the accelerator would hold up the copies that fill the stages.
@@ -73,9 +58,11 @@ struct FinishedTile {
     }
   }
 
-  /// Sums that stay what they are do not pass through shared memory, which has no room for them.
-  __device__ __forceinline__ void put(const TileImage<f32>& image, int first_row,
-                                      const f32 (&sums)[Config::tile_n / 2]) {
+  /// Sums that stay what they are, while results are narrower, do not pass through shared memory, which has no room for
+  /// them.
+  __device__ __forceinline__ void put(const TileImage<f32>& image, int first_row, const f32 (&sums)[Config::tile_n / 2])
+    requires(!results_are_sums)
+  {
     const int lane = thread_index() % 32;
     const int row = first_row + thread_index() % warpgroup_threads / 32 * 16 + lane / 4;
     f32* const upper = image.data + row * stride + lane % 4 * 2;
@@ -89,10 +76,94 @@ struct FinishedTile {
       }
     }
   }
-  __device__ __forceinline__ void send(const TileImage<f32>&, int) const {}
+  __device__ __forceinline__ void send(const TileImage<f32>&, int) const
+    requires(!results_are_sums)
+  {}
 
  private:
   static constexpr int warpgroup_threads = 128;
+
+  template <typename Place>
+  __device__ __forceinline__ void put_matrices(const Place& place, int row, int lane,
+                                               const f32 (&sums)[Config::tile_n / 2]) {
+#pragma unroll
+    for (int column = 0; column < Config::tile_n; column += 16) {
+      u32 pairs[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const f32* const values = sums + column / 2 + 2 * i;
+        const int row_of_pair = row + lane / 4 + i % 2 * 8;
+        const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
+        const Pack<Result, 2> pair = {{place.finish(row_of_pair, column_of_pair, values[0]),
+                                       place.finish(row_of_pair, column_of_pair + 1, values[1])}};
+        pairs[i] = __builtin_bit_cast(u32, pair);
+      }
+      Result* const to = &rows[row + lane % 16][column + lane / 16 * 8];
+      platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+    }
+  }
+
+  template <typename Place>
+  __device__ __forceinline__ void put_pairs(const Place& place, int upper_row, int first_column,
+                                            const f32 (&sums)[Config::tile_n / 2]) {
+#pragma unroll
+    for (int i = 0; i < Config::tile_n / 4; ++i) {
+      const int row = upper_row + i % 2 * 8;
+      const int column = first_column + i / 2 * 8;
+      const Pack<Result, 2> pair = {
+          {place.finish(row, column, sums[2 * i]), place.finish(row, column + 1, sums[2 * i + 1])}};
+      reinterpret_cast<Pack<Result, 2>&>(rows[row][column]) = pair;
+    }
+  }
+
+  /// Where a tile goes, and how much of it there is.
+  struct Target {
+    Result* corner;
+    i64 stride;
+    int rows;
+    int columns;
+  };
+  __device__ __forceinline__ static Target target_of(const TilePlace<Config>& place) {
+    const Matrix<Result>& to = place.matrix;
+    const i64 columns_left = to.columns - place.origin.column;
+    return {to.data + place.origin.row * to.stride + place.origin.column, to.stride,
+            static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row)),
+            static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n)};
+  }
+
+  __device__ __forceinline__ void copy_rows(const TilePlace<Config>& place, int lane) const {
+    const Target to = target_of(place);
+    for (int row = lane; row < to.rows; row += 32) {
+      platform::copy_out(to.corner + row * to.stride, rows[row], to.columns * sizeof(Result));
+    }
+    platform::commit_copies_out();
+    platform::wait_copies_out_read();
+  }
+
+  /// Several packs are on their way together: for all that the compiler knows, a store may be to what is loaded next.
+  template <int width>
+  __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int lane) const {
+    constexpr int packs_of_row = Config::tile_n / width;
+    constexpr int together = 8;
+    static_assert(Config::tile_m * packs_of_row % (32 * together) == 0, "a warp stores whole rounds");
+    const Target to = target_of(place);
+#pragma unroll 1
+    for (int first = lane; first < Config::tile_m * packs_of_row; first += 32 * together) {
+      Pack<Result, width> packs[together];
+#pragma unroll
+      for (int i = 0; i < together; ++i) {
+        const int pack = first + 32 * i;
+        packs[i] =
+            *reinterpret_cast<const Pack<Result, width>*>(&rows[pack / packs_of_row][pack % packs_of_row * width]);
+      }
+#pragma unroll
+      for (int i = 0; i < together; ++i) {
+        const int row = (first + 32 * i) / packs_of_row;
+        const int column = (first + 32 * i) % packs_of_row * width;
+        if (row < to.rows && column < to.columns) store_pack(to.corner + row * to.stride + column, packs[i]);
+      }
+    }
+  }
 };
 
 }  // namespace iris::device

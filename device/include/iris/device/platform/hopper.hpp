@@ -8,10 +8,6 @@
 /// Warpgroup Level Matrix Instructions", "mbarrier" and "Tensor".
 namespace iris::device::platform {
 
-__device__ __forceinline__ u32 shared_address(const void* object) {
-  return static_cast<u32>(__cvta_generic_to_shared(object));
-}
-
 // --- Barriers in shared memory. A phase ends when all arrivals and announced bytes have come.
 
 __device__ __forceinline__ void init_barrier(u64& barrier, u32 arrivals) {
@@ -158,32 +154,32 @@ __device__ __forceinline__ void wait_products() {
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, " \
   "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 // The operands after the sums are a, b, add and, of 16 bits, transposed; their numbers come first, the sums last.
-#define IRIS_PRODUCT_16(n, type, names, a_number, b_number, add_number, transposed_number, ...)          \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
-               ", 0;\n"                                                                                  \
-               "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, %" a_number \
-               ", %" b_number ", add, 1, 1, 0, %" transposed_number ";\n}"                               \
-               : __VA_ARGS__                                                                             \
+#define IRIS_PRODUCT_16(n, k, type, names, a_number, b_number, add_number, transposed_number, ...)          \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                          \
+               ", 0;\n"                                                                                     \
+               "wgmma.mma_async.sync.aligned.m64n" n "k" k ".f32." type "." type " {" names "}, %" a_number \
+               ", %" b_number ", add, 1, 1, 0, %" transposed_number ";\n}"                                  \
+               : __VA_ARGS__                                                                                \
                : "l"(a), "l"(b), "r"(add), "n"(transposed ? 1 : 0))
-#define IRIS_PRODUCT_8(n, type, names, a_number, b_number, add_number, transposed_number, ...)           \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                       \
-               ", 0;\n"                                                                                  \
-               "wgmma.mma_async.sync.aligned.m64n" n "k32.f32." type "." type " {" names "}, %" a_number \
-               ", %" b_number ", add, 1, 1;\n}"                                                          \
-               : __VA_ARGS__                                                                             \
+#define IRIS_PRODUCT_ALONG_K(n, k, type, names, a_number, b_number, add_number, transposed_number, ...)     \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                          \
+               ", 0;\n"                                                                                     \
+               "wgmma.mma_async.sync.aligned.m64n" n "k" k ".f32." type "." type " {" names "}, %" a_number \
+               ", %" b_number ", add, 1, 1;\n}"                                                             \
+               : __VA_ARGS__                                                                                \
                : "l"(a), "l"(b), "r"(add))
-#define IRIS_PRODUCT_OF(IRIS_PRODUCT, type)                                                                         \
-  if constexpr (columns == 64) {                                                                                    \
-    IRIS_PRODUCT("64", type, IRIS_NAMES32_0, "32", "33", "34", "35", IRIS_SUMS32(0));                               \
-  } else if constexpr (columns == 128) {                                                                            \
-    IRIS_PRODUCT("128", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32, "64", "65", "66", "67", IRIS_SUMS32(0),          \
-                 IRIS_SUMS32(32));                                                                                  \
-  } else if constexpr (columns == 192) {                                                                            \
-    IRIS_PRODUCT("192", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64, "96", "97", "98", "99",     \
-                 IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64));                                                 \
-  } else {                                                                                                          \
-    IRIS_PRODUCT("256", type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64 ", " IRIS_NAMES32_96, "128", \
-                 "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));           \
+#define IRIS_PRODUCT_OF(IRIS_PRODUCT, k, type)                                                                         \
+  if constexpr (columns == 64) {                                                                                       \
+    IRIS_PRODUCT("64", k, type, IRIS_NAMES32_0, "32", "33", "34", "35", IRIS_SUMS32(0));                               \
+  } else if constexpr (columns == 128) {                                                                               \
+    IRIS_PRODUCT("128", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32, "64", "65", "66", "67", IRIS_SUMS32(0),          \
+                 IRIS_SUMS32(32));                                                                                     \
+  } else if constexpr (columns == 192) {                                                                               \
+    IRIS_PRODUCT("192", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64, "96", "97", "98", "99",     \
+                 IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64));                                                    \
+  } else {                                                                                                             \
+    IRIS_PRODUCT("256", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64 ", " IRIS_NAMES32_96, "128", \
+                 "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));              \
   }
 
 template <typename T, typename Other>
@@ -193,22 +189,24 @@ inline constexpr bool is_same<T, T> = true;
 
 /// sums = a·b (add 0) or sums += a·b, for 64 rows, that many columns and a depth of 32 bytes, asynchronously. The
 /// operands are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, which
-/// elements of 8 bits cannot be, else along k.
+/// only elements of 16 bits can be, else along k. Of tf32 the lower 13 bits are not looked at.
 template <typename T, bool transposed, int columns>
 __device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
   static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256,
                 "a product is 64, 128, 192 or 256 columns wide");
-  static_assert(!transposed || sizeof(T) == 2, "elements of 8 bits are contiguous along k");
+  static_assert(!transposed || sizeof(T) == 2, "elements of 8 and 32 bits are contiguous along k");
   if constexpr (is_same<T, e4m3>) {
-    IRIS_PRODUCT_OF(IRIS_PRODUCT_8, "e4m3")
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_ALONG_K, "32", "e4m3")
+  } else if constexpr (is_same<T, tf32>) {
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_ALONG_K, "8", "tf32")
   } else if constexpr (is_same<T, bf16>) {
-    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "bf16")
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "16", "bf16")
   } else {
-    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "f16")
+    IRIS_PRODUCT_OF(IRIS_PRODUCT_16, "16", "f16")
   }
 }
 #undef IRIS_PRODUCT_OF
-#undef IRIS_PRODUCT_8
+#undef IRIS_PRODUCT_ALONG_K
 #undef IRIS_PRODUCT_16
 #undef IRIS_NAMES32_96
 #undef IRIS_NAMES32_64

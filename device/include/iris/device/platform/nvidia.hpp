@@ -63,6 +63,11 @@ struct BitsOf<16> {
   using type = uint4;
 };
 
+/// As instructions that are written in assembly take it.
+__device__ __forceinline__ u32 shared_address(const void* object) {
+  return static_cast<u32>(__cvta_generic_to_shared(object));
+}
+
 /// 1, 2, 4, 8 or 16 bytes that travel in one access.
 template <int bytes>
 using Bits = typename BitsOf<bytes>::type;

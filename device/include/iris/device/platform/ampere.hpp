@@ -1,0 +1,43 @@
+#pragma once
+
+#include <iris/device/numeric.hpp>
+
+/// What NVIDIA's compute capabilities from 8.0 on have beside a GPU's usual instructions: copies to shared memory that
+/// threads do not wait for, and, from 9.0 on in this shape, products of f64 by whole warps. Each function is one
+/// instruction of PTX; see "Parallel Thread Execution ISA", sections "cp.async" and "mma".
+namespace iris::device::platform {
+
+/// Copies 8 or 16 bytes to shared memory, of which the first `valid` are read and the others are zeros.
+template <int bytes>
+__device__ __forceinline__ void copy_in_or_zero(void* to, const void* from, u32 valid) {
+  static_assert(bytes == 8 || bytes == 16, "a copy moves 8 or 16 bytes");
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(valid)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(valid)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void commit_copies_in() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Until this thread's copies have come, but for the last `pending` groups that it has committed.
+template <int pending>
+__device__ __forceinline__ void wait_copies_in() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+/// sums += a·b by the whole warp: 16 rows, 8 columns, a depth of 8, in f64. With g = lane / 4 and t = lane % 4 a lane
+/// gives rows g and g + 8 of a at depth t, then both at depth t + 4; column g of b at the same depths; and gets columns
+/// 2·t and 2·t + 1 of row g, then of row g + 8.
+__device__ __forceinline__ void multiply_16x8x8(f64 (&sums)[4], const f64 (&a)[4], const f64 (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+}
+
+}  // namespace iris::device::platform

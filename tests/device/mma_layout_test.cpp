@@ -1,0 +1,69 @@
+#include "iris/device/main_loop/mma_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace iris::device {
+namespace {
+
+using Layout = WarpLayout;
+
+/// Bytes that come at the same time from or to 32 banks of 4 bytes.
+bool in_different_banks(const std::vector<int>& elements, int bytes) {
+  const std::size_t at_once = 128 / static_cast<std::size_t>(bytes);
+  for (std::size_t begin = 0; begin < elements.size(); begin += at_once) {
+    std::set<int> banks;
+    for (std::size_t i = begin; i < begin + at_once; ++i) banks.insert(elements[i] * 8 % 128 / bytes);
+    if (banks.size() != at_once) return false;
+  }
+  return true;
+}
+
+TEST(WarpLayout, HasAPlaceOfItsOwnForEachElement) {
+  std::set<int> along_k;
+  std::set<int> along_n;
+  constexpr int tile = 64;
+  for (int line = 0; line < tile; ++line) {
+    for (int place = 0; place < Layout::places; ++place) along_k.insert(Layout::place_along_k(line, place));
+  }
+  for (int k = 0; k < Layout::depth; ++k) {
+    for (int place = 0; place < tile / Layout::in_place; ++place) {
+      along_n.insert(Layout::place_along_n<tile>(k, place));
+    }
+  }
+  for (const std::set<int>& all : {along_k, along_n}) {
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(tile * Layout::places));
+    EXPECT_EQ(*all.rbegin(), tile * Layout::depth - Layout::in_place);
+  }
+}
+
+TEST(WarpLayout, IsReadAlongKFromDifferentBanks) {
+  for (int first = 0; first < 64; first += 8) {
+    for (int product = 0; product < Layout::products; ++product) {
+      std::vector<int> elements;
+      for (int lane = 0; lane < 32; ++lane) {
+        elements.push_back(Layout::place_along_k(first + lane / 4, lane % 4 * Layout::products + product));
+      }
+      EXPECT_TRUE(in_different_banks(elements, 16)) << first << ", product " << product;
+    }
+  }
+}
+
+TEST(WarpLayout, IsReadAlongNFromDifferentBanks) {
+  for (int first = 0; first < 64; first += 8) {
+    for (int depth = 0; depth < Layout::lane_depth; ++depth) {
+      std::vector<int> elements;
+      for (int lane = 0; lane < 32; ++lane) {
+        const int column = first + lane / 4;
+        const int k = lane % 4 * Layout::lane_depth + depth;
+        elements.push_back(Layout::place_along_n<64>(k, column / Layout::in_place) + column % Layout::in_place);
+      }
+      EXPECT_TRUE(in_different_banks(elements, 8)) << first << ", depth " << depth;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iris::device
