@@ -4,8 +4,8 @@
 # examples, bare headers compiled by nvcc, a search for the fastest, the measurements and, where compute-sanitizer is
 # installed, memcheck on one kernel of each variant and racecheck on those that multiply.
 #
-#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes groups adopted matrix
-#                                    stress bare tune bench collectives fused memcheck racecheck
+#   tests/gpu.sh OUT_DIR [STEP…]     all steps unless some are named: tables examples processes groups adopted heap
+#                                    tensors sass matrix stress bare tune bench collectives fused memcheck racecheck
 #
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
 # kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
@@ -19,7 +19,7 @@ set -uo pipefail
 mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
-wanted_steps=" ${*:-tables examples processes groups adopted matrix stress bare tune bench collectives fused memcheck racecheck} "
+wanted_steps=" ${*:-tables examples processes groups adopted heap tensors sass matrix stress bare tune bench collectives fused memcheck racecheck} "
 [ -z "${PEERS:-}" ] || PEERS=$(realpath "$PEERS") || exit 2
 cd "$(dirname "$0")/.." || exit 2
 
@@ -84,8 +84,8 @@ configure_and_build() {
   command -v ninja >/dev/null && generator=(-G Ninja)
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DIRISGEN_WERROR=OFF -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
-    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_adopted_test gpu_matrix_test gpu_stress_test \
-      group_matrix_test hip_api_test cuda_adapter_test foreign_memory_test
+    cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_adopted_test gpu_fill_test gpu_heap_test \
+      gpu_matrix_test gpu_stress_test group_matrix_test hip_api_test cuda_adapter_test foreign_memory_test
 }
 
 # The Plan gives each rank a GPU. Eight ranks on fewer must share, and only so many blocks run together.
@@ -103,6 +103,23 @@ processes() {
   for spec in "$work/spec.yaml" "$work/products.yaml"; do
     "$irisgen" run "$spec" --target "$target" --processes --repeat 20 || return 1
   done
+}
+
+# What the products of 32 bits and less multiply by, in SASS: instructions of matrix units, and none that reach local memory.
+sass() {
+  command -v cuobjdump >/dev/null || { echo "skipped: needs cuobjdump"; return 0; }
+  [ "$target" = sm_90a ] || { echo "skipped: $target has no SASS"; return 0; }
+  "$irisgen" compile "$work/types.yaml" --target sm_90a -o "$work/sass" || return 1
+  local code listing wanted other=0
+  for code in "$work"/sass/*.cubin; do
+    listing=$(cuobjdump -sass "$code")
+    wanted=HGMMA
+    [[ $code == *e4m3* ]] && wanted=QGMMA
+    count() { grep -cE "[[:space:]]$1" <<<"$listing"; }
+    echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory"
+    [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL)')" -eq 0 ] || other=1
+  done
+  return $other
 }
 
 # Bare headers, without the runtime: two programs on two GPUs.
@@ -213,7 +230,7 @@ fused() {
   peers fused
 }
 
-export -f configure_and_build run_examples processes groups matrix bare check tune peers collectives fused names_of
+export -f configure_and_build run_examples processes groups sass matrix bare check tune peers collectives fused names_of
 export work out
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
@@ -224,6 +241,8 @@ gpu_matrix=$(find "$work/build" -name gpu_matrix_test -type f)
 group_matrix=$(find "$work/build" -name group_matrix_test -type f)
 export group_matrix
 gpu_adopted=$(find "$work/build" -name gpu_adopted_test -type f)
+gpu_heap=$(find "$work/build" -name gpu_heap_test -type f)
+gpu_fill=$(find "$work/build" -name gpu_fill_test -type f)
 gpu_stress=$(find "$work/build" -name gpu_stress_test -type f)
 tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test -o -name foreign_memory_test \))
 
@@ -246,6 +265,16 @@ kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
   grep -E '^[a-z]|matmul' >"$work/products.yaml"
 echo "  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}" >>"$work/products.yaml"
 echo "  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}" >>"$work/products.yaml"
+echo "  - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}" >>"$work/products.yaml"
+echo "  - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}, config: {threads: 256}}" >>"$work/products.yaml"
+{
+  echo "irisgen: 1"
+  echo "defaults: {world: 2, layout: {b: nk}, dtype: [f16, bf16, tf32, e4m3], shape: {m: 4096, n: 4096, k: 4096}}"
+  echo "kernels:"
+  for pattern in matmul all_gather_matmul matmul_reduce_scatter matmul_all_reduce matmul_all_gather; do
+    echo "  - {name: $pattern, pattern: $pattern}"
+  done
+} >"$work/types.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
 for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
@@ -253,6 +282,9 @@ step examples 40 bash -c run_examples
 step processes 120 bash -c processes
 step groups 120 bash -c groups
 step adopted 240 env -u GTEST_FILTER "$gpu_adopted" --gtest_brief=1
+step heap 240 env -u GTEST_FILTER "$gpu_heap" --gtest_brief=1
+step tensors 240 env -u GTEST_FILTER "$gpu_fill" --gtest_brief=1
+step sass 60 bash -c sass
 step matrix 300 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"

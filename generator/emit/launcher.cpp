@@ -33,7 +33,8 @@ std::string includes(const Plan& plan) {
   const std::vector<std::string> types = types_of(plan);
   const bool integers = std::ranges::find(types, "std::int32_t") != types.end() || !plan.problem.is_static();
   return std::string(integers ? "#include <cstdint>\n" : "") +
-         "#include <iris/embedded.hpp>\n#include <iris/operation.hpp>\n#include <iris/world.hpp>\n#include <span>\n";
+         "#include <iris/embedded.hpp>\n#include <iris/operation.hpp>\n#include <iris/tensor_view.hpp>\n"
+         "#include <iris/world.hpp>\n#include <span>\n";
 }
 
 /// `(85002)`, or each world's where they differ: `(16, 512) of 2 ranks, (64, 512) of 8`.
@@ -96,9 +97,9 @@ std::string in_place_comments(std::span<const LauncherBuild> builds) {
 }
 
 /// `{{"n", n}}`: the extents that a launch, or its capacity, gives.
-std::string extents_initialiser(const Plan& plan, const std::string& prefix) {
+std::string extents_initialiser(const std::vector<std::string>& names, const std::string& prefix) {
   std::vector<std::string> entries;
-  for (const std::string& name : plan.problem.dynamic_extents()) {
+  for (const std::string& name : names) {
     std::string entry = "{\"" + name;
     entries.push_back(entry.append("\", ").append(prefix).append(name).append("}"));
   }
@@ -113,7 +114,8 @@ std::string constructor(const Plan& plan, const std::string& name) {
     comment += "  /// No launch may exceed `capacity_" + extent + "`.\n";
   }
   const bool is_static = plan.problem.is_static();
-  const std::string capacity = is_static ? "" : ",\n                   " + extents_initialiser(plan, "capacity_");
+  const std::string capacity =
+      is_static ? "" : ",\n                   " + extents_initialiser(plan.problem.dynamic_extents(), "capacity_");
   return "  /// Collective: every rank of the group makes one, in the same order; a Context is the group of all ranks. "
          "Throws\n"
          "  /// std::runtime_error if the kernel is not built for the group's size and target, or if its blocks do not "
@@ -140,7 +142,36 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
          in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
          lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") +
-         "\n    operation_.launch(buffers, " + extents_initialiser(plan, "") + ", stream);\n  }\n";
+         "\n    operation_.launch(buffers, " + extents_initialiser(plan.problem.dynamic_extents(), "") +
+         ", stream);\n  }\n";
+}
+
+/// The dynamic extents that no argument's shape tells.
+std::vector<std::string> extents_beside_shapes(const Plan& plan) {
+  std::vector<std::string> names = plan.problem.dynamic_extents();
+  for (const iris::Argument& argument : plan.arguments) {
+    for (const iris::Dimension& dimension : argument.shape) std::erase(names, dimension.extent);
+  }
+  return names;
+}
+
+/// Nothing for a kernel without buffers, which has a call operator already.
+std::string call_operator_on_tensors(const Plan& plan) {
+  if (plan.arguments.empty()) return "";
+  const std::vector<std::string> extents = extents_beside_shapes(plan);
+  std::vector<std::string> parameters;
+  std::vector<std::string> tensors;
+  for (const iris::Argument& argument : plan.arguments) {
+    parameters.push_back("const iris::TensorView& " + argument.name);
+    tensors.push_back(argument.name);
+  }
+  for (const std::string& name : extents) parameters.push_back("std::int64_t " + name);
+  parameters.emplace_back("iris::Stream stream = nullptr");
+  const std::string values = join(tensors, ", ") + "}, " + extents_initialiser(extents, "") + ", stream";
+  return std::string("\n  /// The same on tensors, whose dtypes, shapes and strides are checked") +
+         (plan.problem.is_static() ? "" : "; the shapes tell the extents") + ".\n" +
+         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
+         lay_out_signature("    operation_.launch({", values, ");") + "\n  }\n";
 }
 
 /// Another one for other content, so that no two classes of one name are ever taken for each other by a linker.
@@ -162,7 +193,7 @@ std::string emit_launcher(std::span<const LauncherBuild> builds, const LauncherO
          "'; change its description, not this file.\n#pragma once\n\n" + includes(first) +
          declarations_of(first.arguments) + "\nnamespace " + options.name_space + " {\ninline namespace " + unique +
          " {\n\n" + summary_of(first) + "///\n/// - " + join(lines, "\n/// - ") + "\nclass " + name + " {\n public:\n" +
-         constructor(first, name) + "\n" + call_operator(builds) +
+         constructor(first, name) + "\n" + call_operator(builds) + call_operator_on_tensors(first) +
          "\n  /// Every build of this kernel in the program.\n"
          "  static std::span<const iris::EmbeddedOperation> embedded();\n"
          "\n private:\n  iris::Operation operation_;\n};\n\n}  // namespace " +

@@ -25,7 +25,8 @@ bool has_word(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::string math_declarations(std::string_view includes, std::string_view text) {
-  if (includes.find("<iris/device/math.hpp>") == std::string_view::npos) return {};
+  const auto has = [includes](std::string_view header) { return includes.find(header) != std::string_view::npos; };
+  if (!has("<iris/device/math.hpp>") && !has("<iris/device/random.hpp>")) return {};  // which includes the former
   std::string lines;
   for (const std::string_view name : names) {
     if (has_word(text, name)) lines.append("using iris::device::").append(name).append(";\n");

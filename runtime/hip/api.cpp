@@ -139,6 +139,7 @@ LoadedApi load_hip(const std::string& path) {
     int version = 0;
     const bool is_new = api.call.hipRuntimeGetVersion(&version) == success && version >= first_with_uncached_memory;
     if (resolve_shared_memory(library, api.call) && is_new) api.shareable_memory = memory_uncached;
+    api.access_from_begin = true;
     api.description = "HIP " + hip_version(api.call) + " (" + library.name() + ")";
     api.devices = devices;
     api.architecture = architecture_from_properties;

@@ -80,7 +80,8 @@ inline constexpr unsigned ipc_lazy_enable_peer_access = 1;
 
 /// hipPointer_attribute
 using PointerAttribute = int;
-inline constexpr PointerAttribute pointer_attribute_pool = 17;  ///< of a stream-ordered allocation
+inline constexpr PointerAttribute pointer_attribute_buffer = 7;  ///< a number of an allocation, never used again
+inline constexpr PointerAttribute pointer_attribute_pool = 17;   ///< of a stream-ordered allocation
 
 /// hipStream_t, hipEvent_t, hipModule_t, hipFunction_t, hipGraph_t and hipGraphExec_t: pointers to what only the
 /// library knows.
@@ -178,6 +179,9 @@ struct Api {
   /// Of what kind memory is that processes share by virtual memory management, and in which GPUs see one another's
   /// stores while kernels run; 0 where there is none.
   MemoryType shareable_memory = 0;
+  /// ROCm 7.2's hipMemSetAccess adds up what is mapped from the reservation's begin on, wherever the range begins that
+  /// it is given (ROCm/rocm-systems, pull request 6977): it must begin there.
+  bool access_from_begin = false;
   /// hipGetDeviceProperties in the version that the library prefers; null on NVIDIA.
   Error (*device_properties)(void* properties, int device) = nullptr;
   std::shared_ptr<const DynamicLibrary> library;  ///< keeps the functions where they are

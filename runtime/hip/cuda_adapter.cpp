@@ -195,12 +195,14 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
   return error == success && driver().cuFuncLoad ? driver().cuFuncLoad(*function) : error;
 }
 
-/// Out of bounds reads zeros.
+/// Out of bounds reads zeros. Elements of 4 bytes are f32, which copies round to tf32, to nearest even.
 Error encode_tensor_map(void* map, const void* data, unsigned element_bytes, const unsigned long long (&lengths)[2],
                         const unsigned (&box)[2]) {
   constexpr unsigned steps[2] = {1, 1};
   const unsigned long long row_bytes = lengths[0] * element_bytes;
-  const int type = element_bytes == 1 ? cuda::tensor_map_uint8 : cuda::tensor_map_uint16;
+  const int type = element_bytes == 1   ? cuda::tensor_map_uint8
+                   : element_bytes == 2 ? cuda::tensor_map_uint16
+                                        : cuda::tensor_map_tfloat32;
   return driver().cuTensorMapEncodeTiled(map, type, 2, const_cast<void*>(data), lengths, &row_bytes, box, steps, 0,
                                          cuda::tensor_map_swizzle_128b, cuda::tensor_map_l2_promotion_256b, 0);
 }

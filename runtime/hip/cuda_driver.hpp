@@ -22,6 +22,7 @@ inline constexpr int attribute_compute_capability_minor = 76;
 /// Of CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion; elsewhere 0 is the usual choice.
 inline constexpr int tensor_map_uint8 = 0;
 inline constexpr int tensor_map_uint16 = 1;
+inline constexpr int tensor_map_tfloat32 = 11;
 inline constexpr int tensor_map_swizzle_128b = 3;
 inline constexpr int tensor_map_l2_promotion_256b = 3;
 

@@ -8,6 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/hip/single_allocation.hpp"
+#include "runtime/hip/virtual_range.hpp"
+
 namespace iris::hip {
 namespace {
 
@@ -97,23 +100,25 @@ void* HipDevice::allocate(std::size_t bytes) {
   return memory;
 }
 
-void* HipDevice::allocate_shared(std::size_t bytes) {
-  const std::size_t at_least_one = bytes ? bytes : 1;
-  void* memory = shared_memory_.allocate(at_least_one);
-  try {
-    fill(memory, 0, at_least_one, nullptr);
-  } catch (...) {
-    release(memory);
-    throw;
-  }
-  return memory;
+/// Memory that does not grow, and that no other process maps, is what hipMalloc gives: on AMD the GPU caches it, and
+/// virtual memory not.
+std::unique_ptr<MemoryRange> HipDevice::reserve(const RangeOptions& options) {
+  const Clear clear = [this](void* memory, std::size_t bytes) { fill(memory, 0, bytes, nullptr); };
+  const bool is_virtual = has_virtual_memory() && (options.grows || options.among_processes);
+  if (is_virtual) return std::make_unique<VirtualRange>(caller_, options, clear);
+  return std::make_unique<SingleAllocation>(caller_, options, clear);
+}
+
+/// Unasked no further than it is: a GPU's memory is other allocators', too.
+MemoryGrowth HipDevice::growth() const {
+  if (has_virtual_memory()) return {};
+  return {.refusal = caller_.api->description + " has no virtual memory in which GPUs see one another's stores"};
 }
 
 // The releases run in destructors, perhaps on another thread than the rank's, so they make the device current
 // themselves. Nobody can act on their failure.
 
 void HipDevice::release(void* memory) noexcept {
-  if (shared_memory_.release(memory)) return;
   if (call().hipSetDevice(caller_.device) == success) call().hipFree(memory);
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "iris/device.hpp"
 #include "runtime/hip/caller.hpp"
 #include "runtime/hip/foreign_memory.hpp"
-#include "runtime/hip/shared_memory.hpp"
 
 namespace iris::hip {
 
@@ -33,10 +34,9 @@ class HipDevice final : public Device {
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
-  void* allocate_shared(std::size_t bytes) override;
-  int export_memory(void* memory) override { return shared_memory_.export_file(memory); }
-  std::string sharing() const override { return shared_memory_.description(); }
-  void* import_memory(int file, std::size_t bytes) override { return shared_memory_.import_file(file, bytes); }
+  std::unique_ptr<MemoryRange> reserve(const RangeOptions& options) override;
+  MemoryGrowth growth() const override;
+  std::string sharing() const override { return has_virtual_memory() ? "virtual memory" : "IPC handles"; }
   void open_to_devices(void* memory, std::size_t bytes, std::span<const int> devices) override {
     foreign_memory_.open_to_devices(memory, bytes, devices);
   }
@@ -47,6 +47,9 @@ class HipDevice final : public Device {
     return foreign_memory_.import_range(exported);
   }
   void release_adopted(void* memory) noexcept override { foreign_memory_.release(memory); }
+  std::uint64_t allocation_of(const void* memory) const noexcept override {
+    return foreign_memory_.allocation_of(memory);
+  }
   void* allocate_host(std::size_t bytes) override;
   void release_host(void* memory) noexcept override;
 
@@ -76,6 +79,7 @@ class HipDevice final : public Device {
 
  private:
   device::TensorMap encode(const MatrixLayout& layout);
+  bool has_virtual_memory() const { return caller_.api->shareable_memory != 0; }
 
   const Functions& call() const { return caller_.api->call; }
   Stream or_default(Stream stream) const { return stream ? stream : default_stream_; }
@@ -86,7 +90,6 @@ class HipDevice final : public Device {
   std::string description_;
   std::string address_;
   int compute_units_ = 0;
-  SharedMemory shared_memory_{caller_};
   ForeignMemory foreign_memory_{caller_};
   StreamHandle default_stream_ = nullptr;
 

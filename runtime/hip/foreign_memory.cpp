@@ -188,6 +188,13 @@ bool ForeignMemory::release(void* memory) noexcept {
   return true;
 }
 
+std::uint64_t ForeignMemory::allocation_of(const void* memory) const noexcept {
+  std::uint64_t number = 0;
+  if (!call().hipPointerGetAttribute) return 0;
+  const Error error = call().hipPointerGetAttribute(&number, pointer_attribute_buffer, const_cast<void*>(memory));
+  return error == success ? number : 0;
+}
+
 void ForeignMemory::unmap(const Import& import) const noexcept {
   char* at = import.base;
   for (const Piece& piece : import.pieces) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -30,6 +31,9 @@ class ForeignMemory {
   void* import_range(const ExportedMemory& exported);
   /// False for memory that import_range() did not return.
   bool release(void* memory) noexcept;
+
+  /// As Device::allocation_of.
+  std::uint64_t allocation_of(const void* memory) const noexcept;
 
  private:
   struct Part;

@@ -55,6 +55,10 @@ void check_pages(const void* memory, std::size_t bytes) {
                              std::to_string(page) + " bytes and be a multiple of that long; take it from " +
                              "std::aligned_alloc(" + std::to_string(page) + ", …)");
   }
+  if (!std::ifstream("/proc/self/maps")) {
+    throw std::runtime_error(std::string("what memory this process has cannot be read (/proc/self/maps): ") +
+                             std::strerror(errno));
+  }
   const auto begin = number_of(memory);
   const bool is_private = is_mapped(begin, begin + bytes, [](const Mapping& mapping) {
     const std::string_view permissions = mapping.permissions;
@@ -88,6 +92,7 @@ AdoptedPages::AdoptedPages(void* memory, std::size_t bytes)
 AdoptedPages::~AdoptedPages() {
   struct stat file{};
   if (::fstat(file_.get(), &file) != 0) return;
+  file_.close();  // so that there is a descriptor to read by what is mapped
   const std::uintptr_t begin = number_of(begin_);
   const bool still_ours =
       is_mapped(begin, begin + bytes_, [&](const Mapping& mapping) { return mapping.inode == file.st_ino; });

@@ -10,11 +10,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "generator/manifest/descriptor.hpp"
 #include "iris/device.hpp"
 #include "runtime/host/adopted_pages.hpp"
 #include "runtime/host/engine.hpp"
 #include "runtime/host/module.hpp"
+#include "runtime/host/page_range.hpp"
+#include "runtime/system/address_space.hpp"
+#include "runtime/system/host_memory.hpp"
 
 namespace iris {
 
@@ -48,14 +50,16 @@ class HostDevice final : public Device {
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory) noexcept override;
-  void* allocate_shared(std::size_t bytes) override;
+  std::unique_ptr<MemoryRange> reserve(const RangeOptions& options) override {
+    return std::make_unique<host::PageRange>(engine_, rank_, options);
+  }
+  MemoryGrowth growth() const override;
+  std::uint64_t available_bytes() const override { return available_memory(); }
   std::string sharing() const override { return "memory files"; }
-  int export_memory(void* memory) override;
-  void* import_memory(int file, std::size_t bytes) override;
   void open_to_devices(void*, std::size_t, std::span<const int>) override {}
   ExportedMemory export_adopted(void* memory, std::size_t bytes) override;
   void* import_adopted(const ExportedMemory& exported, std::size_t bytes) override {
-    return import_memory(exported.files.at(0), bytes);
+    return map(bytes, MAP_SHARED | MAP_NORESERVE, exported.files.at(0));
   }
   void release_adopted(void* memory) noexcept override;
   void* allocate_host(std::size_t bytes) override { return allocate(bytes); }
@@ -92,19 +96,12 @@ class HostDevice final : public Device {
   std::set<HostStream*> streams_;  ///< the rank's other ones
   struct Mapping {
     std::size_t bytes;
-    Descriptor file;  ///< of memory that is shared
+    bool shared;  ///< with other processes
   };
-  void* map(std::size_t bytes, int flags, Descriptor file);
+  void* map(std::size_t bytes, int flags, int file);
   std::map<void*, Mapping> mappings_;
   std::map<void*, host::AdoptedPages> adopted_;
 };
-
-/// One more for the same open file.
-int duplicate(const Descriptor& file, int rank) {
-  const int number = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
-  if (number >= 0) return number;
-  throw std::runtime_error("rank " + std::to_string(rank) + " cannot share its memory: " + std::strerror(errno));
-}
 
 void HostDevice::destroy_stream(Stream stream) noexcept {
   auto* host_stream = static_cast<HostStream*>(stream);
@@ -121,32 +118,27 @@ HostStream& HostDevice::queue(Stream stream) const {
 }
 
 void* HostDevice::allocate(std::size_t bytes) {
-  return map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, Descriptor(-1));
+  return map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
-void* HostDevice::allocate_shared(std::size_t bytes) {
-  Descriptor file(::memfd_create("irisgen heap", MFD_CLOEXEC));
-  if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(std::max<std::size_t>(bytes, 1))) != 0) {
-    throw std::runtime_error("rank " + std::to_string(rank_) + " cannot make " + std::to_string(bytes) +
-                             " bytes of memory to share on host: " + std::strerror(errno));
-  }
-  return map(bytes, MAP_SHARED | MAP_NORESERVE, std::move(file));
-}
-
-int HostDevice::export_memory(void* memory) {
-  return duplicate(mappings_.at(memory).file, rank_);
-}
-
-void* HostDevice::import_memory(int file, std::size_t bytes) {
-  return map(bytes, MAP_SHARED | MAP_NORESERVE, Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, 0)));
+/// As far as the machine's memory goes. Addresses that are reserved cost nothing, but where they are counted, and where
+/// a sanitizer has its own use for them.
+MemoryGrowth HostDevice::growth() const {
+  constexpr std::size_t most = std::size_t{64} << 30;
+  if (address_space_left().has_value()) return {};
+  const auto pages = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+  return {.limit = std::min(most, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))};
 }
 
 ExportedMemory HostDevice::export_adopted(void* memory, std::size_t bytes) {
   const auto adopted = adopted_.try_emplace(memory, memory, bytes).first;
   try {
-    ExportedMemory exported{.files = {duplicate(adopted->second.file(), rank_)}, .sizes = {bytes}};
+    const int file = ::fcntl(adopted->second.file().get(), F_DUPFD_CLOEXEC, 0);
+    if (file < 0) {
+      throw std::runtime_error("rank " + std::to_string(rank_) + " cannot share its memory: " + std::strerror(errno));
+    }
     engine_->share(memory, bytes);
-    return exported;
+    return {.files = {file}, .sizes = {bytes}};
   } catch (...) {
     adopted_.erase(adopted);
     throw;
@@ -160,22 +152,23 @@ void HostDevice::release_adopted(void* memory) noexcept {
 }
 
 /// Of a file, or of nothing if there is none.
-void* HostDevice::map(std::size_t bytes, int flags, Descriptor file) {
+void* HostDevice::map(std::size_t bytes, int flags, int file) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, file.get(), 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0);
   if (memory == MAP_FAILED) {
     throw std::runtime_error("rank " + std::to_string(rank_) + " cannot map " + std::to_string(bytes) +
                              " bytes of memory on host: " + std::strerror(errno));
   }
-  if ((flags & MAP_SHARED) != 0) engine_->share(memory, size);
-  mappings_.emplace(memory, Mapping{size, std::move(file)});
+  const bool shared = (flags & MAP_SHARED) != 0;
+  if (shared) engine_->share(memory, size);
+  mappings_.emplace(memory, Mapping{size, shared});
   return memory;
 }
 
 void HostDevice::release(void* memory) noexcept {
   const auto found = mappings_.find(memory);
   if (found == mappings_.end()) return;
-  if (found->second.file.get() >= 0) engine_->unshare(memory);
+  if (found->second.shared) engine_->unshare(memory);
   ::munmap(found->first, found->second.bytes);
   mappings_.erase(found);
 }

@@ -8,6 +8,7 @@
 
 #include "generator/manifest/hash.hpp"
 #include "iris/jit.hpp"
+#include "runtime/jit/build.hpp"
 #include "runtime/system/build_id.hpp"
 #include "runtime/system/dynamic_library.hpp"
 #include "runtime/system/log.hpp"
@@ -43,7 +44,9 @@ CodeObject find_or_compile(const CompileRequest& request, std::string_view compi
   return code;
 }
 
-CodeObject build_one(const CompileRequest& request, std::string_view compiler, Cache& cache) {
+}  // namespace
+
+CodeObject build(const CompileRequest& request, std::string_view compiler, Cache& cache) {
   const auto start = std::chrono::steady_clock::now();
   CodeObject code = find_or_compile(request, compiler, cache);
   log(LogLevel::info, [&] {
@@ -55,6 +58,8 @@ CodeObject build_one(const CompileRequest& request, std::string_view compiler, C
   return code;
 }
 
+namespace {
+
 /// Beside one another: compilers take a time that people notice.
 std::vector<CodeObject> build_all(std::span<const CompileRequest> requests, std::string_view compiler, Cache& cache) {
   std::vector<std::future<CodeObject>> others;
@@ -63,10 +68,10 @@ std::vector<CodeObject> build_all(std::span<const CompileRequest> requests, std:
     // Deferred where no thread can be started.
     others.push_back(std::async(std::launch::async | std::launch::deferred, [&request, compiler, &cache, of_caller] {
       const LogRank rank(of_caller);
-      return build_one(request, compiler, cache);
+      return build(request, compiler, cache);
     }));
   }
-  std::vector<CodeObject> code = {build_one(requests.front(), compiler, cache)};
+  std::vector<CodeObject> code = {build(requests.front(), compiler, cache)};
   for (std::future<CodeObject>& other : others) code.push_back(other.get());
   return code;
 }

@@ -12,6 +12,7 @@
 #include "iris/device/abi.hpp"
 #include "runtime/launch/bound_steps.hpp"
 #include "runtime/launch/launch_check.hpp"
+#include "runtime/launch/launch_tensors.hpp"
 #include "runtime/launch/launch_windows.hpp"
 #include "runtime/launch/loaded_kernel.hpp"
 #include "runtime/system/log.hpp"
@@ -116,7 +117,9 @@ struct Operation::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  void place_on_heap();
+  void load(const BuiltOperation& built);
+  void place_on_heap(const CollectiveCall& call, const OperationLayout& layout);
+  void prepare(const OperationLayout& layout);
   void make_streams();
 
   /// What follows from a launch's extents.
@@ -167,19 +170,33 @@ Operation::State::State(const Group& of_group, const BuiltOperation& built, cons
     : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
   check_world(built, *group);
   capacity = resolve_extents(manifest, wanted_capacity);
+  const OperationLayout layout = layout_of(manifest, capacity);
+  const CollectiveCall call{.call = group->call(call_of(manifest, layout.total_bytes)), .state = {}};
+  group->collectives->all_gather_or_fail(call, words_of_attempt([&] { load(built); }));
+  place_on_heap(call, layout);
+}
+
+void Operation::State::load(const BuiltOperation& built) {
   kernels.reserve(manifest.kernels.size());
   for (std::size_t i = 0; i < manifest.kernels.size(); ++i) kernels.emplace_back(*group, manifest, i, built.code[i]);
   make_streams();
-  place_on_heap();
 }
 
 /// Collective. No peer may signal before our flags are zero, so all meet once they are.
-void Operation::State::place_on_heap() {
-  const OperationLayout layout = layout_of(manifest, capacity);
-  const std::string call = group->call(call_of(manifest, layout.total_bytes));
-  memory = {
-      static_cast<char*>(group->allocate(static_cast<std::size_t>(layout.total_bytes), call, Owner::Kind::operation)),
-      ReturnToHeap{group.get()}};
+void Operation::State::place_on_heap(const CollectiveCall& call, const OperationLayout& layout) {
+  memory = {static_cast<char*>(
+                group->allocate(static_cast<std::size_t>(layout.total_bytes), call.call, Owner::Kind::operation)),
+            ReturnToHeap{group.get()}};
+  if (waits(manifest)) {
+    agreement = std::static_pointer_cast<Agreement>(group->collectives->share_memory(call, sizeof(Agreement)));
+  }
+  group->collectives->all_gather_or_fail(call, words_of_attempt([&] { prepare(layout); }));
+  context.records.push_back(&record);
+  log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout.total_bytes); });
+}
+
+/// This rank's part of what lies on the heap, and what goes with it.
+void Operation::State::prepare(const OperationLayout& layout) {
   fault = {static_cast<device::Fault*>(context.device.allocate_host(sizeof(device::Fault))),
            ReturnToDevice{&context.device}};
   record = {.operation = manifest.name + group->suffix,
@@ -192,14 +209,7 @@ void Operation::State::place_on_heap() {
   buffers = NumberedBuffers(manifest, layout, memory.get());
   context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.cleared_bytes));
   context.device.synchronize();
-  if (waits(manifest)) {
-    agreement = std::static_pointer_cast<Agreement>(
-        group->collectives->share_memory({.call = call, .state = {}}, sizeof(Agreement)));
-  } else {
-    group->collectives->barrier({.call = call, .state = {}});
-  }
-  context.records.push_back(&record);
-  log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout.total_bytes); });
+  context.records.reserve(context.records.size() + 1);
 }
 
 void Operation::State::make_streams() {
@@ -214,12 +224,10 @@ void Operation::State::make_streams() {
 }
 
 Operation::State::~State() {
-  try {
+  context.defer_failure([&] {
     context.device.bind();  // we may be on another thread than the rank's, once World::run is over
-    if (record.in_flight.has_value()) context.synchronize(*record.in_flight);
-  } catch (const std::exception&) {
-    if (context.deferred == nullptr) context.deferred = std::current_exception();
-  }
+    if (record.in_flight.has_value()) context.wait(*record.in_flight);
+  });
   std::erase(context.records, &record);
 }
 
@@ -371,6 +379,14 @@ Operation& Operation::operator=(Operation&&) noexcept = default;
 void Operation::launch(std::span<void* const> buffers, const Extents& extents, Stream stream) {
   if (state_ == nullptr) throw std::logic_error("this Operation was moved from; launch the one that it became");
   state_->launch(buffers, extents, stream);
+}
+
+void Operation::launch(std::span<const TensorView> tensors, const Extents& extents, Stream stream) {
+  if (state_ == nullptr) return launch(std::span<void* const>(), extents, stream);  // which throws
+  const Extents all = extents_of(state_->manifest, tensors, extents);
+  std::vector<void*> buffers(tensors.size());
+  std::ranges::transform(tensors, buffers.begin(), [](const TensorView& tensor) { return tensor.data(); });
+  launch(buffers, all, stream);
 }
 
 const Manifest& Operation::manifest() const {

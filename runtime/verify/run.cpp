@@ -114,21 +114,28 @@ Run::Run(const BuiltOperation& built, const RunOptions& options, const WorstElem
     if (manifest_.arguments[i].access != Access::read) outputs_.push_back(i);
   }
   if (outputs_.empty()) throw std::runtime_error(manifest_.name + " writes no argument");
-  if (options.verify && !reference_) reference_ = reference_of_pattern(manifest_.problem);
   if (options.in_place && manifest_.in_place == InPlace::no) {
     throw std::runtime_error(manifest_.name + " cannot work in place");
   }
   if (options.repeat < 1) throw std::runtime_error("a run has at least one launch");
-  check_inputs();
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
-  check_memory(heap);
+  const std::string refusal = words_of_attempt([&] {
+    check_inputs();
+    if (options.verify && !reference_) reference_ = reference_of_pattern(manifest_.problem);
+    check_memory(heap);
+  });
+  // A process joins all the same: one that does not is one world behind the others from here on.
+  if (!refusal.empty() && !options.processes) throw std::runtime_error(refusal);
   const WorldOptions world{.size = manifest_.problem.world,
                            .target = manifest_.target,
                            .heap_bytes = heap,
                            .seed = options.seed,
                            .locate = source_locator(),
                            .watch = watched != nullptr ? &watch_ : nullptr};
-  world_ = open_world(world, options.processes, manifest_.name);
+  const std::string obstacle = words_of_attempt([&] { world_ = open_world(world, options.processes, manifest_.name); });
+  for (const std::string& why : {refusal, obstacle}) {
+    if (!why.empty()) throw std::runtime_error(why);
+  }
   ranks_.resize(static_cast<std::size_t>(manifest_.problem.world));
 }
 

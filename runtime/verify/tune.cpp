@@ -64,7 +64,8 @@ class GpuBench : public CandidateBench {
   struct Built {
     Measured measured = {};
     BuiltOperation verified = {};
-    std::string why = {};  ///< there is neither
+    std::shared_ptr<const Reference> reference = {};
+    std::string why = {};  ///< they could not be made
   };
 
   Built build(const TuningCandidate& candidate) const {
@@ -73,6 +74,7 @@ class GpuBench : public CandidateBench {
       built.measured = build_measured(candidate.plan, options_.compiler);
       built.verified =
           build_operation(irisgen::verification_plan(kernel_, world_, target_, candidate), options_.compiler);
+      built.reference = reference_of(candidate.plan);
     } catch (const std::exception& error) {
       built.why = error.what();
     }
@@ -105,8 +107,9 @@ class GpuBench : public CandidateBench {
       options.seed = options_.seed;
       options.repeat = launches_verified;
       options.processes = options_.processes;
-      options.reference = reference_of(candidate.plan);
-      const RunReport report = run_operation(built_.at(&candidate).verified, options);
+      const Built& built = built_.at(&candidate);
+      options.reference = built.reference;
+      const RunReport report = run_operation(built.verified, options);
       if (report.passed) return "";
       if (!report.violations.empty()) return "wrong: " + report.violations.front();
       return "wrong: " + std::to_string(report.wrong) + " of " + std::to_string(report.elements) + " elements";

@@ -16,6 +16,7 @@ struct Adoption {
   std::uint32_t members;     ///< that adopted it, a bit for each rank of the world
   char* begin;               ///< of this rank's
   std::size_t bytes;         ///< of each member's
+  std::uint64_t allocation;  ///< in which it begins, as Device::allocation_of says
   std::vector<char*> bases;  ///< where each rank's begins, as addressable from this one; null for those of no member
 };
 
@@ -37,7 +38,7 @@ class AdoptedMemory {
   bool empty() const { return adoptions_.empty(); }
 
  private:
-  std::string describe_refusal(const void* memory, std::size_t bytes) const;
+  std::string describe_refusal(const Device& device, const void* memory, std::size_t bytes) const;
 
   std::vector<Adoption> adoptions_;  ///< by begin
   std::uint64_t last_number_ = 0;

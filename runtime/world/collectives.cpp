@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/world/packing.hpp"
+
 namespace iris {
 
 void Collectives::barrier(CollectiveCall call) {
@@ -15,8 +17,23 @@ std::string Collectives::broadcast(CollectiveCall call, std::string content) {
   return std::move(all_gather(std::move(call), rank() == 0 ? std::move(content) : std::string()).front());
 }
 
-std::vector<Descriptor> Collectives::hand_over(const CollectiveCall& call, const Descriptor&) {
+void Collectives::hand_over(const CollectiveCall& call, const Files& /*files*/, const TakeFiles& /*take*/) {
   throw std::logic_error(call.call + ": ranks of one process have no files to hand over");
+}
+
+std::vector<std::string> Collectives::all_gather_or_fail(const CollectiveCall& call, const std::string& error,
+                                                         std::string content) {
+  std::vector<std::string> contents;
+  std::string failure;
+  for (const std::string& said : all_gather(call, pack({error, std::move(content)}))) {
+    std::vector<std::string> texts = unpack(said, 2);
+    if (failure.empty() && !texts[0].empty()) {
+      failure = call.call + " cannot be done on rank " + std::to_string(ranks()[contents.size()]) + ": " + texts[0];
+    }
+    contents.push_back(std::move(texts[1]));
+  }
+  if (!failure.empty()) throw std::runtime_error(failure);
+  return contents;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,6 +30,8 @@ class Collectives {
   virtual ~Collectives() = default;
   /// In the group.
   virtual int rank() const = 0;
+  /// Of the world, in the group's order.
+  virtual const std::vector<int>& ranks() const = 0;
 
   /// What each member gave, in the order of the group.
   virtual std::vector<std::string> all_gather(CollectiveCall call, std::string content) = 0;
@@ -36,10 +39,21 @@ class Collectives {
   virtual std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) = 0;
   /// Whether the ranks are threads of one process, to which an address means the same.
   virtual bool share_addresses() const { return true; }
-  /// Every rank's open file, as open in this process; negative where a rank gives none. One's own is a copy. Among
-  /// processes alone.
-  virtual std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own);
 
+  /// What a rank brings to hand_over().
+  struct Files {
+    std::string error = {};  ///< why it has none, in words; empty if there is nothing wrong
+    std::vector<Descriptor> own = {};
+  };
+  using TakeFiles = std::function<void(int rank, std::vector<Descriptor> files)>;
+  /// Among processes alone: every rank's open files go to the `take` of all others, as open there. Where one has met an
+  /// error, or has files that it cannot give, or cannot take what it is given, every rank throws alike.
+  virtual void hand_over(const CollectiveCall& call, const Files& files, const TakeFiles& take);
+
+  /// all_gather() after a step that may have failed on some ranks: each gives its error, in words, or none. If there
+  /// is one, every rank throws alike, and says whose it is; so ranks stay in step where they fail by themselves.
+  std::vector<std::string> all_gather_or_fail(const CollectiveCall& call, const std::string& error,
+                                              std::string content = {});
   void barrier(CollectiveCall call);
   /// Returns on every rank what rank 0 gave. The others' content is not looked at.
   std::string broadcast(CollectiveCall call, std::string content);
@@ -48,8 +62,8 @@ class Collectives {
 /// Those of all ranks, which make those of groups and outlive them.
 class WorldCollectives : public Collectives {
  public:
-  /// Of a group with these ranks of the world, of which this is one. A rank's n-th of the same ranks in one World::run,
-  /// in whatever order it gives them, are the others' n-th.
+  /// Of a group with these ranks of the world, of which this is one. Collective over them alone: they give the same
+  /// ranks in the same order, or every one throws. What becomes of earlier calls does not matter to later ones.
   virtual std::unique_ptr<Collectives> among(const std::vector<int>& ranks) = 0;
 };
 
@@ -79,5 +93,16 @@ std::string name_group(const std::vector<int>& ranks);
 
 /// The words of an exception.
 std::string words_of(const std::exception_ptr& error);
+
+/// What `attempt` throws, in words; empty if it does not.
+template <typename Attempt>
+std::string words_of_attempt(const Attempt& attempt) {
+  try {
+    attempt();
+  } catch (...) {
+    return words_of(std::current_exception());
+  }
+  return {};
+}
 
 }  // namespace iris

@@ -32,12 +32,13 @@ bool note_fault(LaunchRecord& record) {
 
 }  // namespace
 
-Context::State::State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
+Context::State::State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, HeapMemory& heap_memory,
                       std::unique_ptr<WorldCollectives> with_others, int ranks_on_this_device)
     : rank(of_rank),
       device(of_device),
       bases(heap_bases),
-      heap(heap_bytes),
+      memory(heap_memory),
+      heap(heap_memory.sizes().limit),
       ranks_on_device(ranks_on_this_device),
       collectives(*with_others) {
   std::vector<int> ranks(bases.size());
@@ -47,31 +48,36 @@ Context::State::State(int of_rank, Device& of_device, const std::vector<char*>& 
 
 Context::State::~State() = default;
 
-bool Context::State::on_heap(const void* memory, std::size_t bytes) const {
+bool Context::State::on_heap(const void* place, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(bases[static_cast<std::size_t>(rank)]);
-  const auto first = reinterpret_cast<std::uintptr_t>(memory);
-  return first >= begin && first - begin <= heap.size() && bytes <= heap.size() - (first - begin) &&
-         (bytes > 0 || first - begin < heap.size());
+  const auto first = reinterpret_cast<std::uintptr_t>(place);
+  const std::size_t size = std::min(memory.mapped(), heap.size());
+  return first >= begin && first - begin <= size && bytes <= size - (first - begin) &&
+         (bytes > 0 || first - begin < size);
 }
 
-bool Context::State::is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const {
-  if (!on_heap(memory, bytes)) {
-    const Adoption* const adoption = adopted.find(memory, bytes);
+bool Context::State::is_allocated(const void* place, std::size_t bytes, std::uint32_t members) const {
+  if (!on_heap(place, bytes)) {
+    const Adoption* const adoption = adopted.find(place, bytes);
     return adoption != nullptr && (adoption->members & members) == members;
   }
   const char* base = bases[static_cast<std::size_t>(rank)];
-  return heap.holds(static_cast<std::size_t>(static_cast<const char*>(memory) - base), bytes, members);
+  return heap.holds(static_cast<std::size_t>(static_cast<const char*>(place) - base), bytes, members);
 }
 
-Context::State::Place Context::State::place_of(const void* memory) const {
-  const char* const place = static_cast<const char*>(memory);
-  const Adoption* const adoption = on_heap(memory, 0) ? nullptr : adopted.find(memory, 0);
+Context::State::Place Context::State::place_of(const void* symmetric) const {
+  const char* const place = static_cast<const char*>(symmetric);
+  const Adoption* const adoption = on_heap(place, 0) ? nullptr : adopted.find(place, 0);
   const char* const base = adoption != nullptr ? adoption->begin : bases[static_cast<std::size_t>(rank)];
   return {adoption, static_cast<std::uint64_t>(place - base)};
 }
 
 void Context::State::synchronize(Stream stream) {
   if (deferred != nullptr) std::rethrow_exception(std::exchange(deferred, nullptr));
+  wait(stream);
+}
+
+void Context::State::wait(Stream stream) {
   try {
     device.synchronize(stream);
   } catch (const std::exception& error) {
@@ -81,8 +87,10 @@ void Context::State::synchronize(Stream stream) {
       if (record->in_flight.has_value() && record->failure.empty()) record->failure = error.what();
       record->in_flight.reset();
     }
+    filling.erase(stream);
     throw;
   }
+  filling.erase(stream);
   const LaunchRecord* failed = nullptr;
   for (LaunchRecord* record : records) {
     if (record->in_flight == stream) record->in_flight.reset();
@@ -91,11 +99,28 @@ void Context::State::synchronize(Stream stream) {
   if (failed != nullptr) throw std::runtime_error(failed->failure);
 }
 
-void Context::State::finish() {
-  synchronize(nullptr);
+std::exception_ptr Context::State::wait_for_all() {
+  std::set<Stream> streams = filling;
+  streams.insert(nullptr);
   for (const LaunchRecord* record : records) {
-    if (record->in_flight.has_value()) synchronize(*record->in_flight);
+    if (record->in_flight.has_value()) streams.insert(*record->in_flight);
   }
+  std::exception_ptr first;
+  for (const Stream stream : streams) {
+    try {
+      wait(stream);
+    } catch (const std::exception&) {
+      if (first == nullptr) first = std::current_exception();
+    }
+  }
+  return first;
+}
+
+void Context::State::finish() {
+  const std::exception_ptr failed = wait_for_all();
+  const std::exception_ptr before = std::exchange(deferred, nullptr);
+  if (before != nullptr) std::rethrow_exception(before);
+  if (failed != nullptr) std::rethrow_exception(failed);
 }
 
 namespace {
@@ -131,10 +156,17 @@ Group Context::group(const std::vector<int>& ranks) {
   std::ranges::sort(ascending);
   const int next = static_cast<int>(self.groups.size()) + 1;  // 0 is that of all
   const int number = self.groups.emplace(std::move(ascending), next).first->second;
-  auto made = std::make_shared<Group::State>(self, number, ranks, self.collectives.among(ranks));
+  auto made = std::make_shared<Group::State>(self, number, ranks, nullptr);
   made->world = self.world.lock();
-  made->collectives->barrier({.call = name_group(ranks), .state = {}});
+  made->collectives = self.collectives.among(ranks);  // last: once it has succeeded, it has on all of them
   return Group(std::move(made));
+}
+
+std::size_t Context::trim() {
+  State& self = state_of_rank_;
+  self.finish();
+  self.all->barrier("trim()");
+  return self.memory.trim(self.collectives, "trim()", self.heap.end_of_use());
 }
 
 }  // namespace iris

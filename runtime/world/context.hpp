@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "runtime/world/adopted_memory.hpp"
 #include "runtime/world/collectives.hpp"
 #include "runtime/world/heap.hpp"
+#include "runtime/world/heap_memory.hpp"
 
 namespace iris {
 
@@ -27,11 +29,20 @@ struct LaunchRecord {
   std::string failure;              ///< why the operation cannot be launched any more; empty while it can
 };
 
+/// A kernel of a rank that belongs to no operation: one that fills tensors.
+struct OwnKernel {
+  std::string symbol;
+  std::unique_ptr<Module> module;
+  const Function* function;
+  int blocks;
+  int threads;
+};
+
 /// A rank's part of a World, which its groups refer to; outlives World::run. Used by the rank's own thread only.
 /// Nothing in it assumes that the other ranks are of this process, but for where their heaps begin as addressed from
 /// here.
 struct Context::State {
-  State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, std::size_t heap_bytes,
+  State(int of_rank, Device& of_device, const std::vector<char*>& heap_bases, HeapMemory& heap_memory,
         std::unique_ptr<WorldCollectives> with_others, int ranks_on_this_device);
   ~State();
   State(const State&) = delete;
@@ -40,7 +51,8 @@ struct Context::State {
   int rank;
   Device& device;
   const std::vector<char*>& bases;
-  Heap heap;
+  HeapMemory& memory;  ///< under the heap
+  Heap heap;           ///< of all that there may be
   AdoptedMemory adopted;
   int ranks_on_device;
   std::vector<LaunchRecord*> records;
@@ -51,22 +63,39 @@ struct Context::State {
   /// What the heap calls those that this rank has been in, by their ranks in ascending order: what a group has freed
   /// and not released is its successor's.
   std::map<std::vector<int>, int> groups;
+  std::map<std::string, OwnKernel> kernels;  ///< by what whoever loaded them calls them
+  std::set<Stream> filling;                  ///< streams in which `kernels` run that nobody has waited for yet
 
+  /// Throws what is deferred, or does what wait() does.
   void synchronize(Stream stream);
-  bool on_heap(const void* memory, std::size_t bytes) const;
+  /// Waits for the stream's work whatever is deferred. Throws what launches failed in.
+  void wait(Stream stream);
+  /// The same of all launches and fills, in whichever streams, and of those after one that fails as well. What the
+  /// first one throws that does; null if none does.
+  std::exception_ptr wait_for_all();
+  /// Waits for all, then throws what was deferred, or what failed first.
+  void finish();
+  /// Keeps what `step` throws for the next synchronize(), if there is nothing yet. For destructors.
+  template <typename Step>
+  void defer_failure(const Step& step) {
+    try {
+      step();
+    } catch (const std::exception&) {
+      if (deferred == nullptr) deferred = std::current_exception();
+    }
+  }
+  /// On what is mapped of it.
+  bool on_heap(const void* place, std::size_t bytes) const;
   /// Whether it lies within one allocation of a user of a group that has all these members, a bit for each rank, or
   /// within one adoption of such a group.
-  bool is_allocated(const void* memory, std::size_t bytes, std::uint32_t members) const;
+  bool is_allocated(const void* place, std::size_t bytes, std::uint32_t members) const;
 
   /// Where symmetric memory lies, in words that every rank understands.
   struct Place {
     const Adoption* adoption;  ///< null: on the heap
     std::uint64_t offset;      ///< in one or the other
   };
-  Place place_of(const void* memory) const;
-
-  /// Waits for all launches, on whichever streams.
-  void finish();
+  Place place_of(const void* symmetric) const;
 };
 
 }  // namespace iris

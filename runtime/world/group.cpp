@@ -1,29 +1,19 @@
 #include "runtime/world/group.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "iris/device/abi.hpp"
 #include "iris/world.hpp"
+#include "runtime/world/packing.hpp"
 
 namespace iris {
 
 namespace {
 
 static_assert(device::max_world <= 32, "a group's members are bits of 32");
-
-std::string bytes_of(const std::vector<FreeBlock>& blocks) {
-  return {reinterpret_cast<const char*>(blocks.data()), blocks.size() * sizeof(FreeBlock)};
-}
-
-std::vector<FreeBlock> blocks_of(const std::string& bytes) {
-  std::vector<FreeBlock> blocks(bytes.size() / sizeof(FreeBlock));
-  std::memcpy(blocks.data(), bytes.data(), blocks.size() * sizeof(FreeBlock));
-  return blocks;
-}
 
 std::size_t length_of(const std::vector<FreeBlock>& blocks) {
   return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0},
@@ -50,12 +40,17 @@ void* Group::State::allocate(std::size_t bytes, const std::string& call, Owner::
   Heap& heap = context.heap;
   const CollectiveCall mine = {.call = call, .state = describe_holdings(), .digest = heap.holdings(number_).digest};
   std::vector<std::vector<FreeBlock>> heaps;
-  for (const std::string& said : collectives->all_gather(mine, bytes_of(heap.free_blocks(number_)))) {
-    heaps.push_back(blocks_of(said));
+  std::vector<std::string> mapped;
+  for (const std::string& said :
+       collectives->all_gather(mine, pack({pack_values(heap.free_blocks(number_)), context.memory.status()}))) {
+    std::vector<std::string> texts = unpack(said, 2);
+    heaps.push_back(unpack_values<FreeBlock>(texts[0]));
+    mapped.push_back(std::move(texts[1]));
   }
   heap.release(number_);  // what this rank has freed, all have
   const auto offset = first_fit(common_blocks(heaps), bytes);
   if (!offset.has_value()) throw std::runtime_error(describe_full(call, heaps));
+  context.memory.cover(*collectives, call, *offset + std::max<std::size_t>(bytes, 1), mapped);
   heap.allocate_at(*offset, bytes, owner(kind));
   return bases[static_cast<std::size_t>(rank)] + *offset;
 }
@@ -76,6 +71,10 @@ void Group::State::barrier(const std::string& call) {
   const std::vector<std::string> digests = collectives->all_gather({.call = call, .state = {}}, digest);
   const bool have_freed_the_same = std::ranges::count(digests, digest) == std::ssize(digests);
   if (have_freed_the_same) context.heap.release(number_);
+}
+
+void Group::State::fail_alike(const std::string& call, const std::function<void()>& step) {
+  collectives->all_gather_or_fail({.call = call, .state = {}}, words_of_attempt(step));
 }
 
 bool Group::State::is_allocated(const void* memory, std::size_t bytes) const {
@@ -116,9 +115,13 @@ std::string Group::State::describe_full(const std::string& call,
   const std::vector<FreeBlock> common = common_blocks(heaps);
   const std::size_t largest = common.empty() ? 0 : std::ranges::max(common, {}, &FreeBlock::length).length;
   const bool differ = std::ranges::count(heaps, heaps.front()) != std::ssize(heaps);
-  std::string text = call + " does not fit on the symmetric heap: of " + std::to_string(context.heap.size()) +
-                     " bytes on each rank, " + std::to_string(length_of(common)) + " are free" +
-                     (differ ? " at the same offsets of all members, " : ", ") + std::to_string(largest) +
+  const HeapSizes& sizes = context.memory.sizes();
+  const std::string growth = sizes.limit > sizes.first ? ", which begins with " + std::to_string(sizes.first) +
+                                                             " bytes and grows to " + std::to_string(sizes.limit)
+                                                       : "";
+  std::string text = call + " does not fit on the symmetric heap" + growth + ": of " +
+                     std::to_string(context.heap.size()) + " bytes on each rank, " + std::to_string(length_of(common)) +
+                     " are free" + (differ ? " at the same offsets of all members, " : ", ") + std::to_string(largest) +
                      " of them in one block";
   std::string each;
   for (std::size_t i = 0; differ && i < heaps.size(); ++i) {
@@ -130,7 +133,8 @@ std::string Group::State::describe_full(const std::string& call,
     text += "; " + std::to_string(freed) + " more that rank " + std::to_string(context.rank) +
             " has freed are reused after a barrier() of the groups that had allocated them";
   }
-  return text + "; raise WorldOptions::heap_bytes or free something";
+  if (sizes.refusal.empty()) return text + "; raise WorldOptions::heap_limit or free something";
+  return text + "; raise WorldOptions::heap_bytes or free something, for the heap cannot grow: " + sizes.refusal;
 }
 
 int Group::rank() const {

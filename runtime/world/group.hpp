@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct Group::State {
   /// Throws for what is not such an allocation of this group.
   void free(void* memory, Owner::Kind kind);
   void barrier(const std::string& call);
+  /// What each member does by itself, under the name of a collective call: where it fails on one, every member throws
+  /// alike, so that they stay in step.
+  void fail_alike(const std::string& call, const std::function<void()>& step);
   /// Whether it lies within one allocation of a user's that is at the same place on all members.
   bool is_allocated(const void* memory, std::size_t bytes) const;
   /// Collective, as Group's of these names.

@@ -128,6 +128,12 @@ Holdings Heap::holdings(int group) const {
   return found == holdings_.end() ? Holdings() : found->second;
 }
 
+std::size_t Heap::end_of_use() const {
+  if (allocated_.empty()) return 0;
+  const auto& [offset, block] = *allocated_.rbegin();
+  return offset + block.length;
+}
+
 std::size_t Heap::unreleased_bytes() const {
   std::size_t bytes = 0;
   for (const auto& [offset, block] : allocated_) bytes += block.is_freed ? block.length : 0;

@@ -55,6 +55,8 @@ class Heap {
   Holdings holdings(int group) const;
 
   std::size_t size() const { return size_; }
+  /// Behind the last allocation, or what is freed and not released.
+  std::size_t end_of_use() const;
   /// Freed, and not released.
   std::size_t unreleased_bytes() const;
 

@@ -6,9 +6,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-/// Texts as bytes for another process of this machine: each behind its length, 8 bytes in the machine's own order.
+/// Texts and values as bytes for another process of this machine. Each text stands behind its length, 8 bytes in the
+/// machine's own order.
 namespace iris {
 
 inline std::string pack(std::span<const std::string> texts) {
@@ -46,6 +48,19 @@ inline std::vector<std::string> unpack(std::string_view bytes, std::size_t count
   std::vector<std::string> texts = unpack(bytes);
   if (texts.size() != count) throw std::runtime_error("another process sent a message of another irisgen");
   return texts;
+}
+
+/// Values as they lie in memory.
+template <typename Value>
+std::string pack_values(const std::vector<Value>& values) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+}
+template <typename Value>
+std::vector<Value> unpack_values(const std::string& bytes) {
+  std::vector<Value> values(bytes.size() / sizeof(Value));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(Value));
+  return values;
 }
 
 }  // namespace iris

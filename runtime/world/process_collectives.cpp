@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "runtime/world/packing.hpp"
-#include "runtime/world/process_group.hpp"
-#include "runtime/world/processes/descriptors.hpp"
+#include "runtime/world/process_sharing.hpp"
 
 namespace iris {
 
@@ -70,31 +69,46 @@ std::vector<std::string> ProcessCollectives::all_gather(CollectiveCall call, std
 }
 
 std::shared_ptr<void> ProcessCollectives::share_memory(CollectiveCall call, std::size_t bytes) {
-  return share_among_processes(call, bytes, rank() == 0,
-                               [&](const Descriptor& own) { return std::move(hand_over(call, own).front()); });
+  return share_among_processes(*this, call, bytes);
 }
 
+std::unique_ptr<ProcessGroup> ProcessCollectives::split(const std::string& name, const std::vector<int>& ranks,
+                                                        const std::vector<int>& ascending) {
+  std::shared_ptr<Bootstrap> part =
+      bootstrap_->split({.ranks = ascending, .name = name, .absence = [this](int peer) { return absence(peer); }});
+  return std::make_unique<ProcessGroup>(std::move(part), ranks, ascending, *this);
+}
+
+ProcessCollectives::Maker& ProcessCollectives::maker_of(const std::vector<int>& ascending) {
+  const auto found = makers_.find(ascending);
+  if (found != makers_.end()) return found->second;
+  return makers_.emplace(ascending, Maker{.members = split("groups", ascending, ascending)}).first->second;
+}
+
+/// The members agree on a number that none of them has seen in a group of theirs, so that nothing depends on how many
+/// each has tried to make.
 std::unique_ptr<Collectives> ProcessCollectives::among(const std::vector<int>& ranks) {
   std::vector<int> ascending = ranks;
   std::ranges::sort(ascending);
-  const int number = groups_[ascending]++;
-  std::shared_ptr<Bootstrap> part =
-      bootstrap_->split({.ranks = ascending,
-                         .name = std::to_string(number) + " of run " + std::to_string(run_),
-                         .absence = [this](int peer) { return absence(peer); }});
-  return std::make_unique<ProcessGroup>(std::move(part), ranks, std::move(ascending), *this);
+  Maker& maker = maker_of(ascending);
+  const CollectiveCall call{.call = name_group(ranks), .state = {}};
+  for (const std::string& said : maker.members->all_gather(call, std::to_string(maker.last_group))) {
+    maker.last_group = std::max<std::uint64_t>(maker.last_group, std::stoull(said));
+  }
+  ++maker.last_group;
+  std::unique_ptr<Collectives> made;
+  maker.members->all_gather_or_fail(
+      call, words_of_attempt([&] { made = split("group " + std::to_string(maker.last_group), ranks, ascending); }));
+  return made;
 }
 
-std::vector<Descriptor> ProcessCollectives::hand_over(const CollectiveCall& call, const Descriptor& own) {
-  DescriptorExchange exchange(rank(), ranks_);
-  const std::vector<std::string> offers = all_gather(call, exchange.offer(own.get() >= 0));
-  return exchange.complete(offers, own, [this](int peer) { return absence(peer); });
+void ProcessCollectives::hand_over(const CollectiveCall& call, const Files& files, const TakeFiles& take) {
+  hand_over_among_processes(*this, call, files, [this](int peer) { return absence(peer); }, take);
 }
 
 void ProcessCollectives::begin() {
   const std::lock_guard lock(run_mutex_);
   ++run_;
-  groups_.clear();
   first_failure_.reset();
 }
 
@@ -113,6 +127,11 @@ std::optional<ProcessCollectives::Failure> ProcessCollectives::leave(const std::
   }
   if (!first_failure_.has_value()) return std::nullopt;
   return first_failure_->failure;
+}
+
+void ProcessCollectives::depart() {
+  bootstrap_->post(iris::pack({std::to_string(run_), describe_end(rank(), false, {})}));
+  bootstrap_->leave();
 }
 
 std::string ProcessCollectives::absence(int rank) const {

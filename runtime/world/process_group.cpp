@@ -1,15 +1,12 @@
 #include "runtime/world/process_group.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/world/packing.hpp"
-#include "runtime/world/processes/descriptors.hpp"
+#include "runtime/world/process_collectives.hpp"
+#include "runtime/world/process_sharing.hpp"
 
 namespace iris {
 
@@ -36,32 +33,11 @@ std::vector<std::string> ProcessGroup::all_gather(CollectiveCall call, std::stri
 }
 
 std::shared_ptr<void> ProcessGroup::share_memory(CollectiveCall call, std::size_t bytes) {
-  return share_among_processes(call, bytes, rank() == 0,
-                               [&](const Descriptor& own) { return std::move(hand_over(call, own).front()); });
+  return share_among_processes(*this, call, bytes);
 }
 
-std::vector<Descriptor> ProcessGroup::hand_over(const CollectiveCall& call, const Descriptor& own) {
-  DescriptorExchange exchange(rank(), ranks_);
-  const std::vector<std::string> offers = all_gather(call, exchange.offer(own.get() >= 0));
-  return exchange.complete(offers, own, [this](int peer) { return world_.absence(peer); });
-}
-
-std::shared_ptr<void> share_among_processes(const CollectiveCall& call, std::size_t bytes, bool first,
-                                            const std::function<Descriptor(const Descriptor& own)>& hand_over) {
-  Descriptor own(-1);
-  if (first) {
-    own = Descriptor(::memfd_create("irisgen shared", MFD_CLOEXEC));
-    if (own.get() < 0 || ::ftruncate(own.get(), static_cast<off_t>(bytes)) != 0) {
-      throw std::runtime_error(call.call + ": the first rank cannot make memory to share: " + std::strerror(errno));
-    }
-  }
-  const Descriptor shared = hand_over(own);
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared.get(), 0);
-  if (memory == MAP_FAILED) {
-    throw std::runtime_error(call.call +
-                             ": memory that the first rank shares cannot be mapped: " + std::strerror(errno));
-  }
-  return {memory, [bytes](void* mapped) { ::munmap(mapped, bytes); }};
+void ProcessGroup::hand_over(const CollectiveCall& call, const Files& files, const TakeFiles& take) {
+  hand_over_among_processes(*this, call, files, [this](int peer) { return world_.absence(peer); }, take);
 }
 
 }  // namespace iris

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "generator/manifest/descriptor.hpp"
 #include "iris/bootstrap.hpp"
-#include "runtime/world/process_collectives.hpp"
+#include "runtime/world/collectives.hpp"
 
 namespace iris {
+
+class ProcessCollectives;
 
 /// The collective calls of a group as one of its ranks, a process, makes them, by what Bootstrap::split gives. A rank
 /// whose body is over is told of by the World's own collectives, and takes part in nothing.
@@ -20,10 +20,11 @@ class ProcessGroup final : public Collectives {
                const ProcessCollectives& world);
 
   int rank() const override { return rank_; }
+  const std::vector<int>& ranks() const override { return ranks_; }
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
   bool share_addresses() const override { return false; }
-  std::vector<Descriptor> hand_over(const CollectiveCall& call, const Descriptor& own) override;
+  void hand_over(const CollectiveCall& call, const Files& files, const TakeFiles& take) override;
 
  private:
   std::shared_ptr<Bootstrap> bootstrap_;
@@ -32,9 +33,5 @@ class ProcessGroup final : public Collectives {
   const ProcessCollectives& world_;
   int rank_;
 };
-
-/// Memory of the host that one of several processes makes and hands over to all. `first`: this is that one.
-std::shared_ptr<void> share_among_processes(const CollectiveCall& call, std::size_t bytes, bool first,
-                                            const std::function<Descriptor(const Descriptor& own)>& hand_over);
 
 }  // namespace iris

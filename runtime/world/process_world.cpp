@@ -1,42 +1,38 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/system/log.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/process_collectives.hpp"
+#include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/world_state.hpp"
 
 namespace iris {
 
 namespace {
 
-/// The same in all processes of a host until it is started anew.
-std::string host_name() {
-  std::string name;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
-  return name;
-}
-
 /// This process is one rank, and the others are processes of the same host.
 struct ProcessWorld final : World::State {
   ProcessWorld(const WorldOptions& options, const std::shared_ptr<Bootstrap>& bootstrap);
-  ~ProcessWorld() override;
 
   void run(const std::function<void(Context&)>& body) override;
+  Context::State& enter() override;
+  void depart() override { collectives->depart(); }
 
   std::vector<std::string> introduce(const CollectiveCall& call, const std::string& about);
   void open_device(const WorldOptions& options, const Bootstrap& bootstrap);
-  void share_heap(const WorldOptions& options, const CollectiveCall& call);
+  HeapSizes agree_on_sizes(const WorldOptions& options, const CollectiveCall& call);
+  void share_heap(const HeapSizes& sizes, const CollectiveCall& call);
   void prime_copies(std::size_t heap_bytes);
 
   ProcessCollectives* collectives = nullptr;  // of the rank
   std::unique_ptr<ProcessCollectives> before_rank;
   DeviceGroup group;
   int ranks_on_device = 1;
+  std::unique_ptr<HeapMemory> heap;
   std::vector<char*> bases;
 };
 
@@ -44,36 +40,34 @@ ProcessWorld::ProcessWorld(const WorldOptions& options, const std::shared_ptr<Bo
     : collectives(new ProcessCollectives(bootstrap)), before_rank(collectives) {
   target = options.target;
   size = bootstrap->size();
+  const std::string limit = options.heap_limit != 0 ? ", at most " + std::to_string(options.heap_limit) : "";
   const CollectiveCall call{
-      .call = "World::join(" + target + ", heap of " + std::to_string(options.heap_bytes) + " bytes)", .state = {}};
+      .call = "World::join(" + target + ", heap of " + std::to_string(options.heap_bytes) + " bytes" + limit + ")",
+      .state = {}};
   try {
     check_world_size(size);
     open_device(options, *bootstrap);
     const std::vector<std::string> addresses = introduce(call, group.devices.front()->address());
     ranks_on_device =
         static_cast<int>(std::ranges::count(addresses, addresses[static_cast<std::size_t>(bootstrap->rank())]));
-    share_heap(options, call);
+    share_heap(agree_on_sizes(options, call), call);
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
-    for (char* base : bases) group.devices.front()->release(base);
+    heap.reset();
     try {
       collectives->leave(error);       // the others are told
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what came first counts
     }
     throw;
   }
-  ranks.push_back(std::make_unique<Context::State>(bootstrap->rank(), *group.devices.front(), bases, options.heap_bytes,
+  ranks.push_back(std::make_unique<Context::State>(bootstrap->rank(), *group.devices.front(), bases, *heap,
                                                    std::move(before_rank), ranks_on_device));
   log(LogLevel::info, [&] {
     const Device& device = *group.devices.front();
-    return describe_world(*this, options.heap_bytes) + " as processes, shared by " + device.sharing() +
+    return describe_world(*this, heap->sizes()) + " as processes, shared by " + device.sharing() +
            "; this is process " + std::to_string(::getpid()) + " on " + describe_device(device) +
            (ranks_on_device > 1 ? ", which " + std::to_string(ranks_on_device) + " ranks share" : "");
   });
-}
-
-ProcessWorld::~ProcessWorld() {
-  for (char* base : bases) group.devices.front()->release(base);
 }
 
 void ProcessWorld::open_device(const WorldOptions& options, const Bootstrap& bootstrap) {
@@ -100,27 +94,29 @@ std::vector<std::string> ProcessWorld::introduce(const CollectiveCall& call, con
     hosts.push_back(std::move(texts[0]));
     devices.push_back(std::move(texts[1]));
   }
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    if (hosts[rank] == hosts.front()) continue;
-    throw std::runtime_error("rank " + std::to_string(rank) + " is on another host than rank 0; the ranks of one " +
-                             "world are processes of one host");
-  }
+  check_one_host(hosts);
   return devices;
 }
 
-void ProcessWorld::share_heap(const WorldOptions& options, const CollectiveCall& call) {
+/// What all ranks' devices can do: the least of it.
+HeapSizes ProcessWorld::agree_on_sizes(const WorldOptions& options, const CollectiveCall& call) {
+  HeapSizes sizes = heap_sizes(options, group.devices.front()->growth());
+  for (const std::string& said : collectives->all_gather(call, pack({std::to_string(sizes.limit), sizes.refusal}))) {
+    const std::vector<std::string> texts = unpack(said, 2);
+    sizes.limit = std::min<std::size_t>(sizes.limit, std::stoull(texts[0]));
+    if (sizes.refusal.empty()) sizes.refusal = texts[1];
+  }
+  return sizes;
+}
+
+void ProcessWorld::share_heap(const HeapSizes& sizes, const CollectiveCall& call) {
   Device& device = *group.devices.front();
   device.bind();
-  char* const own = static_cast<char*>(device.allocate_shared(options.heap_bytes));
-  bases.push_back(own);
-  const std::vector<Descriptor> heaps = collectives->hand_over(call, Descriptor(device.export_memory(own)));
-  for (const Descriptor& heap : heaps) {
-    const auto peer = static_cast<int>(&heap - heaps.data());
-    if (peer != collectives->rank())
-      bases.push_back(static_cast<char*>(device.import_memory(heap.get(), options.heap_bytes)));
-  }
-  std::rotate(bases.begin(), bases.begin() + 1, bases.begin() + collectives->rank() + 1);
-  if (target != "host") prime_copies(options.heap_bytes);
+  heap = std::make_unique<HeapMemory>(device, sizes, collectives->rank(), size);
+  const std::vector<std::string> nothing_yet = collectives->all_gather(call, heap->status());
+  heap->cover(*collectives, call.call, std::max<std::size_t>(sizes.first, 1), nothing_yet);
+  for (int rank = 0; rank < size; ++rank) bases.push_back(heap->begin_of(rank));
+  if (target != "host") prime_copies(heap->mapped());
   collectives->barrier(call);
 }
 
@@ -150,6 +146,11 @@ void ProcessWorld::run(const std::function<void(Context&)>& body) {
   if (failure.has_value()) {
     throw std::runtime_error("rank " + std::to_string(failure->rank) + ": " + failure->words);
   }
+}
+
+Context::State& ProcessWorld::enter() {
+  collectives->begin();
+  return *ranks.front();
 }
 
 }  // namespace

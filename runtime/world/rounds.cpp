@@ -47,20 +47,21 @@ void Rounds::begin() {
   const std::lock_guard lock(mutex_);
   gone_.clear();
   failures_.clear();
-  groups_.clear();
   for (int rank = 0; observer_ != nullptr && rank < ranks_; ++rank) observer_->resumed(rank);
 }
 
-std::shared_ptr<Rounds::Circle> Rounds::among(int rank, std::vector<int> ranks) {
+std::shared_ptr<Rounds::Circle> Rounds::among(int rank, CollectiveCall call, std::vector<int> ranks) {
   std::ranges::sort(ranks);
-  const std::lock_guard lock(mutex_);
-  Asked& asked = groups_[ranks];
-  const std::size_t number = asked.times[rank]++;
-  if (number == asked.circles.size()) {
-    auto round = std::make_shared<Round>(ranks.size());
-    asked.circles.push_back(std::make_shared<Circle>(std::move(ranks), std::move(round)));
+  const auto new_circle = [&] { return Circle{ranks, std::make_shared<Round>(ranks.size())}; };
+  std::shared_ptr<Circle> made;
+  if (rank == ranks.front()) made = std::make_shared<Circle>(new_circle());
+  Circle* makers = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = makers_.find(ranks);
+    makers = found != makers_.end() ? &found->second : &makers_.emplace(ranks, new_circle()).first->second;
   }
-  return asked.circles[number];
+  return std::static_pointer_cast<Circle>(meet(*makers, rank, std::move(call), {}, std::move(made))->memory);
 }
 
 std::vector<std::string> Rounds::all_gather(Circle& circle, int rank, CollectiveCall call, std::string content) {
@@ -185,7 +186,9 @@ std::shared_ptr<void> ThreadCollectives::share_memory(CollectiveCall call, std::
 }
 
 std::unique_ptr<Collectives> ThreadCollectives::among(const std::vector<int>& ranks) {
-  return std::make_unique<ThreadCollectives>(rounds_, rounds_.among(world_rank_, ranks), ranks, world_rank_);
+  auto made = std::make_unique<ThreadCollectives>(rounds_, nullptr, ranks, world_rank_);
+  made->circle_ = rounds_.among(world_rank_, {.call = name_group(ranks), .state = {}}, ranks);
+  return made;
 }
 
 }  // namespace iris

@@ -38,8 +38,8 @@ class Rounds {
   void begin();
 
   const std::shared_ptr<Circle>& of_all() const { return all_; }
-  /// As Collectives::among: the n-th that each of these ranks asks for is the same.
-  std::shared_ptr<Circle> among(int rank, std::vector<int> ranks);
+  /// One that all of these ranks are given alike once every one of them has asked for it.
+  std::shared_ptr<Circle> among(int rank, CollectiveCall call, std::vector<int> ranks);
 
   /// As those of Collectives, in ascending order of the circle's ranks. `memory` is what one of them brings.
   std::vector<std::string> all_gather(Circle& circle, int rank, CollectiveCall call, std::string content);
@@ -67,12 +67,7 @@ class Rounds {
   std::vector<int> gone_;           // ranks, in the order in which they left
   std::vector<Failure> failures_;   // in the order of time
 
-  /// How often each rank has asked for a group of these ranks since begin(), and what it was given.
-  struct Asked {
-    std::map<int, std::size_t> times;
-    std::vector<std::shared_ptr<Circle>> circles;
-  };
-  std::map<std::vector<int>, Asked> groups_;
+  std::map<std::vector<int>, Circle> makers_;  // of circles, by the ranks that ask for them together
 };
 
 /// Those of one thread's rank, with all others or with those of a group.
@@ -82,6 +77,7 @@ class ThreadCollectives final : public WorldCollectives {
   ThreadCollectives(Rounds& rounds, std::shared_ptr<Rounds::Circle> circle, std::vector<int> ranks, int world_rank);
 
   int rank() const override { return rank_; }
+  const std::vector<int>& ranks() const override { return ranks_; }
   std::vector<std::string> all_gather(CollectiveCall call, std::string content) override;
   std::shared_ptr<void> share_memory(CollectiveCall call, std::size_t bytes) override;
   std::unique_ptr<Collectives> among(const std::vector<int>& ranks) override;

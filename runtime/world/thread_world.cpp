@@ -30,31 +30,35 @@ struct ThreadWorld final : World::State {
       : group(open_devices(options)), rounds(options.size, group.observer.get()) {
     target = options.target;
     size = options.size;
-    for (const auto& device : group.devices) {
-      device->bind();
-      bases.push_back(static_cast<char*>(device->allocate(options.heap_bytes)));
+    std::vector<int> devices;
+    devices.reserve(group.devices.size());
+    for (const auto& device : group.devices) devices.push_back(device->index());
+    const HeapSizes sizes = heap_sizes(options, group.devices.front()->growth());
+    for (int rank = 0; rank < size; ++rank) {
+      Device& device = *group.devices[static_cast<std::size_t>(rank)];
+      device.bind();
+      heaps.push_back(std::make_unique<HeapMemory>(device, sizes, rank, size, devices));
+      heaps.back()->map_first();
+      bases.push_back(heaps.back()->begin_of(rank));
     }
     for (int rank = 0; rank < size; ++rank) {
       Device& device = *group.devices[static_cast<std::size_t>(rank)];
       ranks.push_back(std::make_unique<Context::State>(
-          rank, device, bases, options.heap_bytes,
+          rank, device, bases, *heaps[static_cast<std::size_t>(rank)],
           std::make_unique<ThreadCollectives>(rounds, rounds.of_all(), rounds.of_all()->ranks, rank),
           group.ranks_per_device[static_cast<std::size_t>(device.index())]));
     }
     log(LogLevel::info, [&] {
-      std::string words = describe_world(*this, options.heap_bytes) + " as threads of this process";
+      std::string words = describe_world(*this, sizes) + " as threads of this process";
       for (const auto& device : group.devices) words += "; " + describe_device(*device);
       return words;
     });
   }
-  ~ThreadWorld() override {
-    for (std::size_t rank = 0; rank < bases.size(); ++rank) group.devices[rank]->release(bases[rank]);
-  }
-
   void run(const std::function<void(Context&)>& body) override;
 
   DeviceGroup group;
   Rounds rounds;
+  std::vector<std::unique_ptr<HeapMemory>> heaps;  // by rank
   std::vector<char*> bases;
 };
 

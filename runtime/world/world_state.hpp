@@ -21,6 +21,10 @@ struct World::State {
 
   /// As World::run, which never calls it while it runs.
   virtual void run(const std::function<void(Context&)>& body) = 0;
+  /// As run(), of which the end is depart(). The base class throws: threads have no rank of the process.
+  virtual Context::State& enter();
+  /// Does not wait for other ranks.
+  virtual void depart() {}
 
   std::string target;
   int size = 0;
@@ -28,8 +32,8 @@ struct World::State {
   std::vector<std::unique_ptr<Context::State>> ranks;  ///< those of this process
 };
 
-/// "a world of 4 ranks on host, heaps of 1048576 bytes", for messages.
-std::string describe_world(const World::State& world, std::size_t heap_bytes);
+/// "a world of 4 ranks on host, heaps of 1048576 bytes that grow to 4194304", for messages.
+std::string describe_world(const World::State& world, const HeapSizes& sizes);
 /// "NVIDIA H200 (0000:1a:00.0)".
 std::string describe_device(const Device& device);
 

@@ -78,6 +78,29 @@ TEST(Launcher, TakesTheOperationsBuffersAndNotItsKernels) {
                   "void operator()(const float* a, const float* b, float* output, iris::Stream stream = nullptr)");
 }
 
+TEST(Launcher, TakesTensorsWhoseShapesTellTheExtents) {
+  const std::string fixed =
+      launcher_of("{name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 10}}", {"host"});
+  expect_contains(fixed, "#include <iris/tensor_view.hpp>");
+  expect_contains(fixed,
+                  "void operator()(const iris::TensorView& input, const iris::TensorView& output, "
+                  "iris::Stream stream = nullptr) {");
+  expect_contains(fixed, "operation_.launch({input, output}, {}, stream);");
+  const std::string dynamic = launcher_of(
+      "{name: gather, pattern: all_gather, dtype: i32, world: 2, shape: {m: dynamic, n: dynamic}}", {"host"});
+  expect_contains(dynamic, "are checked; the shapes tell the extents.\n");
+  expect_contains(dynamic, "operation_.launch({input, output}, {}, stream);");
+}
+
+TEST(Launcher, TakesExtentsBesideTensorsThatNoShapeTells) {
+  Builds made =
+      builds_of("{name: gather, pattern: all_gather, dtype: i32, world: 2, shape: {m: dynamic, n: dynamic}}", {"host"});
+  for (iris::Argument& argument : made.plans[0].arguments) argument.shape = {{.extent = "m"}};
+  const std::string text = emit_launcher(made.builds);
+  expect_contains(text, "const iris::TensorView& output, std::int64_t n,");
+  expect_contains(text, "operation_.launch({input, output}, {{\"n\", n}}, stream);");
+}
+
 TEST(Launcher, NeedsOnlyTheNamesOfHalfPrecisionTypes) {
   const std::string text =
       launcher_of("{name: h, pattern: broadcast, dtype: bf16, world: 2, shape: {n: 10}}", {"host"});

@@ -8,15 +8,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "error_words.hpp"
 #include "processes.hpp"
+#include "runtime/world/packing.hpp"
+#include "runtime/world/processes/channel.hpp"
+#include "runtime/world/processes/hub.hpp"
 #include "runtime/world/processes/launcher.hpp"
 #include "runtime/world/processes/member.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
@@ -173,6 +181,51 @@ TEST(Bootstrap, IsNotDisturbedByStrangers) {
   EXPECT_EQ(of_rank_0, "");
 }
 
+/// Sockets have no permissions, and their names can be guessed.
+class BootstrapAmongUsers : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::may_become_another_user()) GTEST_SKIP() << "only root may become another user";
+  }
+  /// A process of another user.
+  void start_stranger(const std::function<std::string()>& body) {
+    strangers_.start(0, [&](int) { return test::become_another_user() ? body() : std::string("nobody else"); });
+  }
+  test::Processes strangers_;
+  const std::string job_ = test::new_job();
+};
+
+TEST_F(BootstrapAmongUsers, SaysThatAnotherHasTakenTheName) {
+  start_stranger([&] {
+    const Descriptor listener = listen_at(SOCK_STREAM, job_, 16);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+    return std::string();
+  });
+  while (connect_to(SOCK_STREAM, job_).get() < 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(meet(1, 2, job_, impatient),
+            "another user's process listens where rank 0 of this job should; start the job anew");
+  test::expect_part(meet(0, 2, job_, impatient),
+                    "rank 0 cannot listen for the others: another process of this job's name has done so for 1 s");
+}
+
+TEST_F(BootstrapAmongUsers, DoesNotListenToAnother) {
+  start_stranger([&] {
+    Descriptor socket(-1);
+    while (socket.get() < 0) socket = connect_to(SOCK_STREAM, job_);
+    Channel channel(std::move(socket));
+    channel.queue({.kind = Message::Kind::hello, .bytes = pack_hello(job_, 2, 1)});
+    std::vector<Message> answers;
+    while (channel.send() && channel.receive(answers)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::to_string(answers.size()) + " answers";
+  });
+  std::string of_rank_0;
+  std::thread rank_0([&] { of_rank_0 = meet(0, 2, job_, {}); });
+  EXPECT_EQ(strangers_.wait().front().said, "0 answers");
+  EXPECT_EQ(meet(1, 2, job_, {}), "");
+  rank_0.join();
+  EXPECT_EQ(of_rank_0, "");
+}
+
 /// Where no descriptor is left for those who wait to be let in, rank 0 neither gives up nor spins.
 TEST(Bootstrap, WaitsForDescriptors) {
   const std::string job = test::new_job();
@@ -182,6 +235,7 @@ TEST(Bootstrap, WaitsForDescriptors) {
     std::thread rank_0([&] { of_rank_0 = meet(0, 2, job, {}); });
     Descriptor silent(-1);
     while (silent.get() < 0) silent = connect_to(SOCK_STREAM, job);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // rank 0 has a connection of its own by then
     const rlimit few{64, 64};
     ::setrlimit(RLIMIT_NOFILE, &few);
     std::vector<Descriptor> all;
@@ -199,6 +253,65 @@ TEST(Bootstrap, WaitsForDescriptors) {
   const test::ProcessOutcome outcome = processes.wait().front();
   EXPECT_EQ(outcome.said, "");
   EXPECT_EQ(outcome.code, 0);
+}
+
+/// A hub that says what the test wants it to.
+class ScriptedHub {
+ public:
+  explicit ScriptedHub(const std::string& job) : listener_(listen_at(SOCK_STREAM, job, 1)) {}
+
+  void accept() { channel_.emplace(Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC))); }
+  void say(const Message& message) {
+    channel_->queue(message);
+    channel_->send();
+  }
+  /// The next message of that kind; what comes before it is dropped.
+  Message await(Message::Kind kind) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      channel_->receive(heard_);
+      const auto found = std::ranges::find(heard_, kind, &Message::kind);
+      if (found == heard_.end()) continue;
+      const Message message = *found;
+      heard_.erase(heard_.begin(), found + 1);
+      return message;
+    }
+  }
+
+ private:
+  Descriptor listener_;
+  std::optional<Channel> channel_;
+  std::vector<Message> heard_;
+};
+
+/// A rank gives a call up when it learns that another has ended; it may have been stopped when the answer was sent.
+TEST(Bootstrap, TakesNoAnswerToACallThatItHasGivenUp) {
+  const std::string job = test::new_job();
+  ScriptedHub hub(job);
+  std::atomic<bool> has_ended = false;
+  std::string first;
+  std::vector<std::string> second;
+  std::thread rank_1([&] {
+    const auto self = std::make_shared<Member>(member(1, 2, job), job, ProcessOptions{});
+    const auto absence = [&](int) { return std::string(has_ended ? "rank 0 has ended" : ""); };
+    const auto group = self->split({.ranks = {0, 1}, .name = "a group", .absence = absence});
+    first = error_of([&] { group->all_gather("", "the first"); });
+    has_ended = false;
+    second = group->all_gather("", "the second");
+  });
+  hub.accept();
+  hub.say({.kind = Message::Kind::welcome, .bytes = pack({"1", "2"})});
+  const Message given_up = hub.await(Message::Kind::contribute);
+  has_ended = true;
+  hub.say({.kind = Message::Kind::notice});  // upon which the rank looks who is there
+  EXPECT_EQ(hub.await(Message::Kind::withdraw).call, given_up.call);
+  const Message next = hub.await(Message::Kind::contribute);
+  EXPECT_NE(next.call, given_up.call);
+  hub.say({.kind = Message::Kind::deadlock, .call = given_up.call, .text = "too late"});
+  hub.say({.kind = Message::Kind::result, .call = given_up.call, .bytes = pack({"too", "late"})});
+  hub.say({.kind = Message::Kind::result, .call = next.call, .bytes = pack({"in", "time"})});
+  rank_1.join();
+  EXPECT_EQ(first, "the first cannot be done: rank 0 has ended");
+  EXPECT_EQ(second, (std::vector<std::string>{"in", "time"}));
 }
 
 TEST(Bootstrap, CarriesWhatIsLongAndWhatIsNotText) {

@@ -2,16 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "generator/manifest/descriptor.hpp"
 #include "runtime/hip/api.hpp"
 #include "runtime/hip/cuda_driver.hpp"
 #include "runtime/hip/devices.hpp"
+#include "tests/runtime/error_words.hpp"
 #include "tests/runtime/fake_cuda_fixture.hpp"
 
 namespace iris::hip {
 namespace {
+
+using test::error_of;
+
+constexpr std::size_t unit = FakeVirtualMemory::unit;
 
 class CudaAdapter : public OnFakeCuda {};
 
@@ -102,6 +109,19 @@ TEST_F(CudaAdapter, TensorMapIsOfColumnsAndRows) {
   EXPECT_TRUE(std::ranges::equal(call.steps, std::array{1, 1}));
 }
 
+/// Which round f32 to tf32 as they copy it.
+TEST_F(CudaAdapter, TensorMapOfFourBytesIsOfTf32) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  device.bind();
+  alignas(16) const char data[16] = {};
+  for (const auto& [bytes, type] :
+       {std::pair{1, cuda::tensor_map_uint8}, {2, cuda::tensor_map_uint16}, {4, cuda::tensor_map_tfloat32}}) {
+    device.tensor_map({.data = data, .element_bytes = bytes, .rows = 8, .columns = 16});
+    EXPECT_EQ(fake_->tensor_map.type, type) << bytes;
+  }
+}
+
 TEST_F(CudaAdapter, TensorMapIsEncodedOnceForALayout) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   Device& device = *group.devices[0];
@@ -169,43 +189,93 @@ TEST_F(CudaAdapter, EventsMeasure) {
   device.destroy_event(stop);
 }
 
-TEST_F(CudaAdapter, MemoryIsSharedAsAFileAndEverythingIsGivenBack) {
+TEST_F(CudaAdapter, MemoryIsSharedAsFilesAndEverythingIsGivenBack) {
   {
     const DeviceGroup exporting = open_device(loaded_.api, 0, 0);
     const DeviceGroup importing = open_device(loaded_.api, 1, 1);
-    constexpr std::size_t bytes = 100'000;
-    auto* theirs = static_cast<unsigned char*>(exporting.devices[0]->allocate_shared(bytes));
-    EXPECT_TRUE(std::all_of(theirs, theirs + bytes, [](unsigned char byte) { return byte == 0; }));
-    const Descriptor file(exporting.devices[0]->export_memory(theirs));
-    importing.devices[0]->bind();
-    auto* ours = static_cast<unsigned char*>(importing.devices[0]->import_memory(file.get(), bytes));
-    ASSERT_NE(ours, theirs);
-    theirs[bytes - 1] = 7;
-    ours[0] = 9;
-    EXPECT_EQ(ours[bytes - 1], 7);
-    EXPECT_EQ(theirs[0], 9);
-    importing.devices[0]->release(ours);
-    EXPECT_EQ(fake_->live_mappings, 1);
+    const RangeOptions options{.bytes = 5 * unit - 1, .among_processes = true};
+    exporting.devices[0]->bind();
+    const auto theirs = exporting.devices[0]->reserve(options);
+    const auto ours = importing.devices[0]->reserve(options);
+    ASSERT_EQ(theirs->unit(), unit);
+    for (const std::size_t bytes : {unit, 3 * unit}) {
+      theirs->add(bytes);
+      const Descriptor file(theirs->export_piece(bytes == unit ? 0 : 1));
+      ours->add_imported(file.get(), bytes);
+    }
+    ASSERT_NE(ours->begin(), theirs->begin());
+    EXPECT_TRUE(std::all_of(theirs->begin(), theirs->begin() + 4 * unit, [](char byte) { return byte == 0; }));
+    theirs->begin()[4 * unit - 1] = 7;
+    ours->begin()[0] = 9;
+    EXPECT_EQ(ours->begin()[4 * unit - 1], 7);
+    EXPECT_EQ(theirs->begin()[0], 9);
+    ours->remove_last();
+    EXPECT_EQ(fake_->live_mappings, 3);
+    theirs->remove_last();
+    EXPECT_EQ(fake_->allocated_bytes(), unit);
+    theirs->add(4 * unit);
+    EXPECT_EQ(theirs->begin()[unit], 0) << "new memory";
   }
   EXPECT_EQ(fake_->live_mappings, 0);
   EXPECT_EQ(fake_->live_handles, 0);
+  EXPECT_EQ(fake_->allocated_bytes(), 0U);
+  EXPECT_TRUE(fake_->reserved.empty());
 }
 
 TEST_F(CudaAdapter, MemoryThatAnotherGpuCannotReachIsASentenceAndLeavesNothing) {
   const DeviceGroup group = open_device(loaded_.api, 0, 0);
-  void* memory = group.devices[0]->allocate_shared(64);
-  const Descriptor file(group.devices[0]->export_memory(memory));
+  Device& device = *group.devices[0];
+  device.bind();
+  const auto memory = device.reserve({.bytes = 2 * unit, .among_processes = true});
+  const auto peers = device.reserve({.bytes = 2 * unit, .among_processes = true});
+  memory->add(unit);
+  const Descriptor file(memory->export_piece(0));
   fake_->may_be_accessed = false;
-  std::string sentence;
-  try {
-    group.devices[0]->import_memory(file.get(), 64);
-  } catch (const std::exception& error) {
-    sentence = error.what();
-  }
+  const std::string sentence = error_of([&] { peers->add_imported(file.get(), unit); });
   EXPECT_NE(sentence.find("hipMemSetAccess"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("NVLink"), std::string::npos) << sentence;
+  EXPECT_NE(error_of([&] { memory->add(unit); }), "");
   EXPECT_EQ(fake_->live_mappings, 1);
   EXPECT_EQ(fake_->live_handles, 1);
+  EXPECT_EQ(fake_->allocated_bytes(), unit);
+}
+
+/// Among threads, where all devices of the world address it, and no file stands for it.
+TEST_F(CudaAdapter, MemoryThatGrowsIsOpenToTheDevicesThatAreNamed) {
+  const DeviceGroup group = open_devices(loaded_.api, 2);
+  Device& device = *group.devices[1];
+  device.bind();
+  EXPECT_EQ(device.growth().limit, 0);
+  EXPECT_EQ(device.growth().refusal, "");
+  const auto memory = device.reserve({.bytes = 3 * unit, .devices = {0, 1, 0}});
+  char* const begin = memory->begin();
+  memory->add(unit);
+  EXPECT_EQ(fake_->accessing, (std::set<int>{0, 1}));
+  EXPECT_NE(error_of([&] { memory->export_piece(0); }), "");
+  memory->add(2 * unit);
+  EXPECT_EQ(memory->begin(), begin);
+  const std::string beyond = error_of([&] { memory->add(unit); });
+  EXPECT_NE(beyond.find("hipMemMap (2097152 bytes) failed on rank 1, device 1"), std::string::npos) << beyond;
+  fake_->memory_bytes = 3 * unit;
+  memory->remove_last();
+  const std::string full = error_of([&] { memory->add(3 * unit); });
+  EXPECT_NE(full.find("hipMemCreate (6291456 bytes) failed on rank 1, device 1: CUDA_ERROR_OUT_OF_MEMORY"),
+            std::string::npos)
+      << full;
+  EXPECT_EQ(fake_->allocated_bytes(), unit);
+}
+
+TEST_F(CudaAdapter, MemoryOfOnePieceIsWhatCudaMallocGives) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  group.devices[0]->bind();
+  {
+    const auto memory = group.devices[0]->reserve({.bytes = 1000, .grows = false});
+    memory->add(1000);
+    EXPECT_TRUE(fake_->allocated.contains(memory->begin()));
+    EXPECT_TRUE(std::all_of(memory->begin(), memory->begin() + 1000, [](char byte) { return byte == 0; }));
+  }
+  EXPECT_EQ(fake_->live_allocations, 0);
+  EXPECT_TRUE(fake_->reserved.empty());
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ static_assert(call_compatible<decltype(Driver::cuPointerGetAttribute), decltype(
 static_assert(call_compatible<decltype(Driver::cuIpcGetMemHandle), decltype(&::cuIpcGetMemHandle)>);
 static_assert(call_compatible<decltype(Driver::cuIpcOpenMemHandle_v2), decltype(&::cuIpcOpenMemHandle_v2)>);
 static_assert(call_compatible<decltype(Driver::cuIpcCloseMemHandle), decltype(&::cuIpcCloseMemHandle)>);
+static_assert(pointer_attribute_buffer == CU_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(pointer_attribute_pool == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(ipc_lazy_enable_peer_access == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 static_assert(memory_pinned == CU_MEM_ALLOCATION_TYPE_PINNED);
@@ -102,6 +103,7 @@ static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMult
 static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
 static_assert(tensor_map_uint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
 static_assert(tensor_map_uint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
+static_assert(tensor_map_tfloat32 == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
 static_assert(tensor_map_swizzle_128b == CU_TENSOR_MAP_SWIZZLE_128B);
 static_assert(tensor_map_l2_promotion_256b == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 static_assert(CU_TENSOR_MAP_INTERLEAVE_NONE == 0 && CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE == 0);

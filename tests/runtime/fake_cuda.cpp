@@ -2,15 +2,11 @@
 
 #include "tests/runtime/fake_cuda.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 #include "runtime/hip/api.hpp"
 
@@ -57,20 +53,9 @@ int drop(void* memory) {
   return with_context();
 }
 
-std::size_t length_of(std::size_t bytes) {
-  return bytes;
-}
-std::size_t length_of(const FakeCuda::Mapped& mapped) {
-  return mapped.bytes;
-}
-
-/// Of ranges by their begin, the one that the memory lies in.
-template <typename Ranges>
-auto range_with(const Ranges& ranges, void* memory) {
-  const auto behind = ranges.upper_bound(static_cast<char*>(memory));
-  if (behind == ranges.begin()) return ranges.end();
-  const auto before = std::prev(behind);
-  return static_cast<char*>(memory) < before->first + length_of(before->second) ? before : ranges.end();
+/// What a call of virtual memory management gives; none of them is for a thread without a context.
+int with_context(int result) {
+  return result != ok ? result : with_context();
 }
 
 int make_handle(void** handle) {
@@ -138,87 +123,78 @@ int cuDeviceGetPCIBusId(char* name, int bytes, int device) {
   return ok;
 }
 
-// A handle of virtual memory management is a file's number; addresses are reserved without access.
 int cuMemGetAllocationGranularity(std::size_t* unit, const void*, int) {
-  *unit = std::size_t{2} << 20;
+  *unit = FakeVirtualMemory::unit;
   return with_context();
 }
 int cuMemCreate(unsigned long long* handle, std::size_t bytes, const void* properties, unsigned long long flags) {
-  const int file = ::memfd_create("fake memory", MFD_CLOEXEC);
-  ++state().live_handles;
-  state().exportable[file] = static_cast<const int*>(properties)[1] == 1;  // requestedHandleTypes
-  *handle = static_cast<unsigned long long>(file);
-  return ::ftruncate(file, static_cast<off_t>(bytes)) == 0 && flags == 0 ? with_context() : invalid_value;
+  int made = -1;
+  const auto& wanted = *static_cast<const iris::hip::AllocationProperties*>(properties);
+  const int result = flags == 0 ? state().create(made, bytes, wanted) : invalid_value;
+  *handle = static_cast<unsigned long long>(made);
+  return with_context(result);
 }
 int cuMemRelease(unsigned long long handle) {
-  --state().live_handles;
-  return ::close(static_cast<int>(handle)) == 0 ? with_context() : invalid_value;
+  return with_context(state().release(static_cast<int>(handle)));
 }
 int cuMemAddressReserve(Address* memory, std::size_t bytes, std::size_t, Address, unsigned long long) {
-  *memory = reinterpret_cast<Address>(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  return with_context();
+  void* reserved = nullptr;
+  const int result = state().reserve(reserved, bytes);
+  *memory = reinterpret_cast<Address>(reserved);
+  return with_context(result);
 }
 int cuMemAddressFree(Address memory, std::size_t bytes) {
-  ::munmap(pointer(memory), bytes);
-  return with_context();
+  return with_context(state().free_addresses(pointer(memory), bytes));
 }
 int cuMemMap(Address memory, std::size_t bytes, std::size_t offset, unsigned long long handle, unsigned long long) {
-  ++state().live_mappings;
-  const int file = static_cast<int>(handle);
-  void* mapped = ::mmap(pointer(memory), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
-  state().mapped[static_cast<char*>(mapped)] = {bytes, ::dup(file), state().exportable[file]};
-  return mapped == pointer(memory) ? with_context() : invalid_value;
+  return with_context(state().map(pointer(memory), bytes, offset, static_cast<int>(handle)));
 }
 int cuMemUnmap(Address memory, std::size_t bytes) {
-  const auto mapping = state().mapped.find(static_cast<char*>(pointer(memory)));
-  if (mapping == state().mapped.end() || mapping->second.bytes != bytes) return invalid_value;
-  if (::close(mapping->second.file) != 0) return invalid_value;
-  --state().live_mappings;
-  state().mapped.erase(mapping);
-  ::mmap(pointer(memory), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  return with_context();
+  return with_context(state().unmap(pointer(memory), bytes));
 }
 int cuMemSetAccess(Address memory, std::size_t bytes, const void* access, std::size_t count) {
-  if (count != 1 || !state().may_be_accessed) return invalid_value;
-  state().accessing.insert(static_cast<const int*>(access)[1]);
-  return ::mprotect(pointer(memory), bytes, PROT_READ | PROT_WRITE) == 0 ? with_context() : invalid_value;
+  if (count != 1) return invalid_value;
+  return with_context(state().set_access(pointer(memory), bytes, static_cast<const int*>(access)[1]));
 }
 int cuMemExportToShareableHandle(void* file, unsigned long long handle, int type, unsigned long long flags) {
-  if (!state().exportable[static_cast<int>(handle)]) return invalid_value;
-  *static_cast<int*>(file) = ::dup(static_cast<int>(handle));
-  return type == 1 && flags == 0 ? with_context() : invalid_value;
+  if (type != 1 || flags != 0) return invalid_value;
+  return with_context(state().export_file(*static_cast<int*>(file), static_cast<int>(handle)));
 }
 int cuMemImportFromShareableHandle(unsigned long long* handle, void* file, int type) {
-  ++state().live_handles;
-  *handle = static_cast<unsigned long long>(::dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(file))));
-  state().exportable[static_cast<int>(*handle)] = true;
-  return type == 1 ? with_context() : invalid_value;
+  int imported = -1;
+  const int number = static_cast<int>(reinterpret_cast<std::uintptr_t>(file));
+  const int result = type == 1 ? state().import_file(imported, number) : invalid_value;
+  *handle = static_cast<unsigned long long>(imported);
+  return with_context(result);
 }
 int cuMemRetainAllocationHandle(unsigned long long* handle, void* memory) {
-  const auto mapping = range_with(state().mapped, memory);
-  if (mapping == state().mapped.end()) return invalid_value;
-  const int file = ::dup(mapping->second.file);
-  ++state().live_handles;
-  state().exportable[file] = mapping->second.exportable;
-  *handle = static_cast<unsigned long long>(file);
-  return with_context();
+  int retained = -1;
+  const int result = state().retain(retained, memory);
+  *handle = static_cast<unsigned long long>(retained);
+  return with_context(result);
 }
 /// Of virtual memory, the part that one handle is mapped to.
 int cuMemGetAddressRange_v2(Address* begin, std::size_t* bytes, Address memory) {
-  const auto plain = range_with(state().allocated, pointer(memory));
-  const auto mapping = range_with(state().mapped, pointer(memory));
+  const auto plain = FakeVirtualMemory::range_with(state().allocated, pointer(memory));
+  const auto mapping = FakeVirtualMemory::range_with(state().mapped, pointer(memory));
   if (plain != state().allocated.end()) {
     *begin = reinterpret_cast<Address>(plain->first);
     *bytes = plain->second;
   } else if (mapping != state().mapped.end()) {
     *begin = reinterpret_cast<Address>(mapping->first);
-    *bytes = mapping->second.bytes;
+    *bytes = mapping->second->bytes;
   } else {
     return not_found;
   }
   return with_context();
 }
-int cuPointerGetAttribute(void* value, int attribute, Address) {
+int cuPointerGetAttribute(void* value, int attribute, Address memory) {
+  if (attribute == 7) {
+    const auto found = state().numbers.find(static_cast<char*>(pointer(memory)));
+    if (found == state().numbers.end()) return invalid_value;
+    *static_cast<unsigned long long*>(value) = found->second;
+    return with_context();
+  }
   *static_cast<void**>(value) = state().is_pools ? contexts : nullptr;
   return attribute == 17 ? with_context() : invalid_value;
 }
@@ -243,6 +219,7 @@ int cuIpcCloseMemHandle(Address) {
 int cuMemAlloc_v2(Address* memory, std::size_t bytes) {
   char* const made = static_cast<char*>(dirty(bytes));
   state().allocated[made] = bytes;
+  state().numbers[made] = ++state().allocations;
   *memory = reinterpret_cast<Address>(made);
   return with_context();
 }
@@ -366,11 +343,15 @@ int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* data, const
 }
 
 int cuGetErrorName(int error, const char** name) {
-  *name = error == invalid_context ? "CUDA_ERROR_INVALID_CONTEXT" : nullptr;
+  *name = error == invalid_context                    ? "CUDA_ERROR_INVALID_CONTEXT"
+          : error == FakeVirtualMemory::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                                      : nullptr;
   return *name ? ok : invalid_value;
 }
 int cuGetErrorString(int error, const char** text) {
-  *text = error == invalid_context ? "invalid device context" : nullptr;
+  *text = error == invalid_context                    ? "invalid device context"
+          : error == FakeVirtualMemory::out_of_memory ? "out of memory"
+                                                      : nullptr;
   return *text ? ok : invalid_value;
 }
 }

@@ -2,7 +2,8 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
+
+#include "tests/runtime/fake_virtual_memory.hpp"
 
 /// What cuTensorMapEncodeTiled was given.
 struct TensorMapCall {
@@ -14,27 +15,18 @@ struct TensorMapCall {
 
 /// A libcuda for tests: two devices of host memory. Like the driver, it refuses calls of a thread that has no current
 /// context. The test reaches its state through `fake_cuda_state`.
-struct FakeCuda {
+struct FakeCuda : FakeVirtualMemory {
   int major = 9;
   int minor = 0;
   int retained_contexts = 0;
   int live_allocations = 0;
-  int live_handles = 0;   ///< of virtual memory management
-  int live_mappings = 0;  ///< of those, in reserved addresses
-  bool may_be_accessed = true;
-  bool is_pools = false;                   ///< memory is what cudaMallocAsync gives
-  std::set<int> accessing;                 ///< devices that cuMemSetAccess was called for
-  std::map<char*, std::size_t> allocated;  ///< by cuMemAlloc
-  struct Mapped {
-    std::size_t bytes;
-    int file;
-    bool exportable;
-  };
-  std::map<char*, Mapped> mapped;  ///< by cuMemMap
-  std::map<int, bool> exportable;  ///< handles of virtual memory management
-  int opened_handles = 0;          ///< by cuIpcOpenMemHandle, ever
-  int open_handles = 0;            ///< of those, not closed
-  int loaded_functions = 0;        ///< by cuFuncLoad
+  bool is_pools = false;                        ///< memory is what cudaMallocAsync gives
+  std::map<char*, std::size_t> allocated;       ///< by cuMemAlloc
+  unsigned long long allocations = 0;           ///< by cuMemAlloc, ever
+  std::map<char*, unsigned long long> numbers;  ///< of the last that began there
+  int opened_handles = 0;                       ///< by cuIpcOpenMemHandle, ever
+  int open_handles = 0;                         ///< of those, not closed
+  int loaded_functions = 0;                     ///< by cuFuncLoad
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
   TensorMapCall tensor_map = {};  ///< the last

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@
 namespace {
 
 constexpr int ok = 0;
+constexpr int invalid_value = 1;
 constexpr int invalid_device = 101;
 constexpr int not_found = 500;
 
@@ -43,6 +45,14 @@ int make_dirty(void** memory, std::size_t bytes) {
   std::memset(*memory, 0xab, bytes);
   ++state().live_allocations;
   return ok;
+}
+
+/// Handles and files are numbers, which HIP passes as pointers.
+int number(void* handle) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle));
+}
+void* pointer(int number) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));  // NOLINT(performance-no-int-to-ptr): as above
 }
 
 int make_handle(void** handle, int& live) {
@@ -110,7 +120,8 @@ FakeHip* fake_hip_state() {
 }
 
 int hipRuntimeGetVersion(int* version) {
-  *version = 60'240'000;
+  const char* wanted = std::getenv("FAKE_HIP_VERSION");
+  *version = wanted != nullptr ? std::stoi(wanted) : 60'240'000;
   return ok;
 }
 int hipGetDeviceCount(int* count) {
@@ -199,6 +210,56 @@ int hipMemGetAddressRange(void** begin, std::size_t* bytes, void* memory) {
     return ok;
   }
   return not_found;
+}
+
+int hipMemGetAllocationGranularity(std::size_t* unit, const iris::hip::AllocationProperties*, int) {
+  *unit = FakeVirtualMemory::unit;
+  return ok;
+}
+int hipMemCreate(void** handle, std::size_t bytes, const iris::hip::AllocationProperties* properties,
+                 unsigned long long flags) {
+  const std::lock_guard lock(mutex);
+  int made = 0;
+  const int result = flags == 0 ? state().create(made, bytes, *properties) : invalid_value;
+  *handle = pointer(made);
+  return result;
+}
+int hipMemRelease(void* handle) {
+  const std::lock_guard lock(mutex);
+  return state().release(number(handle));
+}
+int hipMemAddressReserve(void** memory, std::size_t bytes, std::size_t, void*, unsigned long long) {
+  const std::lock_guard lock(mutex);
+  return state().reserve(*memory, bytes);
+}
+int hipMemAddressFree(void* memory, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  return state().free_addresses(memory, bytes);
+}
+int hipMemMap(void* memory, std::size_t bytes, std::size_t offset, void* handle, unsigned long long) {
+  const std::lock_guard lock(mutex);
+  return state().map(memory, bytes, offset, number(handle));
+}
+int hipMemUnmap(void* memory, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  return state().unmap(memory, bytes);
+}
+/// As ROCm 7.2's, which counts from a reservation's begin.
+int hipMemSetAccess(void* memory, std::size_t bytes, const iris::hip::AccessDescription* access, std::size_t count) {
+  const std::lock_guard lock(mutex);
+  const bool is_counted = count == 1 && state().reserved.contains(static_cast<char*>(memory));
+  return is_counted ? state().set_access(memory, bytes, access->location.device) : invalid_value;
+}
+int hipMemExportToShareableHandle(void* file, void* handle, int, unsigned long long) {
+  const std::lock_guard lock(mutex);
+  return state().export_file(*static_cast<int*>(file), number(handle));
+}
+int hipMemImportFromShareableHandle(void** handle, void* file, int) {
+  const std::lock_guard lock(mutex);
+  int imported = 0;
+  const int result = state().import_file(imported, number(file));
+  *handle = pointer(imported);
+  return result;
 }
 
 int hipExtMallocWithFlags(void** memory, std::size_t bytes, unsigned) {
@@ -333,6 +394,7 @@ int hipModuleLaunchKernel(void*, unsigned grid_x, unsigned, unsigned, unsigned b
 }
 
 const char* hipGetErrorName(int error) {
+  if (error == FakeVirtualMemory::out_of_memory) return "hipErrorOutOfMemory";
   return error == 719 ? "hipErrorLaunchFailure" : "hipErrorOther";
 }
 const char* hipGetErrorString(int error) {

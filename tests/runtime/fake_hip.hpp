@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/runtime/fake_virtual_memory.hpp"
+
 /// A libamdhip64 for tests: devices of host memory, which processes can share, and kernels that only note their
 /// launches, or sum as many f32 over ranks as FAKE_HIP_SUMS in the environment says. Events of device d are 1.5·(1 + d)
-/// ms apart. The test opens the same shared library and reaches its state through `fake_hip_state`.
-struct FakeHip {
+/// ms apart. It is of HIP 6.2, which has no uncached virtual memory, or of what FAKE_HIP_VERSION in the environment
+/// says as hipRuntimeGetVersion counts. The test opens the same shared library and reaches its state through
+/// `fake_hip_state`.
+struct FakeHip : FakeVirtualMemory {
   int devices = 2;
   bool peers_can_access = true;
   bool peers_already_enabled = false;

@@ -168,5 +168,16 @@ TEST_F(ForeignMemory, RefusesAPools) {
   EXPECT_NE(error.find("cudaMallocAsync"), std::string::npos) << error;
 }
 
+TEST_F(ForeignMemory, AllocationsHaveNumbers) {
+  char* first = plain(64);
+  char* second = plain(64);
+  ours().bind();
+  EXPECT_NE(ours().allocation_of(first), 0);
+  EXPECT_NE(ours().allocation_of(first), ours().allocation_of(second));
+  EXPECT_EQ(ours().allocation_of(first), theirs().allocation_of(first));
+  int elsewhere = 0;
+  EXPECT_EQ(ours().allocation_of(&elsewhere), 0);
+}
+
 }  // namespace
 }  // namespace iris::hip

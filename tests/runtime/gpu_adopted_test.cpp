@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "adopted_samples.hpp"
+#include "error_words.hpp"
 #include "gpu_memory.hpp"
+#include "gpu_sums.hpp"
 #include "iris/jit.hpp"
 #include "processes.hpp"
 
@@ -20,44 +22,15 @@ namespace iris {
 namespace {
 
 using test::Algorithm;
+using test::bytes;
+using test::gpu_target;
 using test::GpuMemory;
+using test::kernel_of;
 using test::Lie;
+using test::n;
+using test::value;
+using test::wrong_sums;
 using Kind = GpuMemory::Kind;
-
-/// The target of this machine's GPUs; nullptr if there are none that irisgen knows.
-const irisgen::Target* gpu_target(const DeviceSurvey& survey) {
-  return survey.gpus.empty() ? nullptr : irisgen::find_target(survey.gpus.front().target);
-}
-
-std::string kernel_of(const std::string& pattern, const std::string& variant, int world) {
-  return "irisgen: 1\nkernels:\n  - {name: sample, pattern: " + pattern + ", variant: " + variant +
-         ", dtype: i32, world: " + std::to_string(world) + ", shape: {n: dynamic}, config: {blocks: 8}}\n";
-}
-
-constexpr std::size_t n = 300'000;
-constexpr std::size_t bytes = n * sizeof(int);
-
-std::int32_t value(int rank, std::size_t i, int launch) {
-  return (rank + 1) * static_cast<std::int32_t>(7 * i % 1000 + 13 * static_cast<std::size_t>(launch));
-}
-
-/// Sums of two ranks, from input to output; elements that are wrong.
-std::size_t wrong_sums(Context& context, Operation& sum, void* input, void* output) {
-  std::size_t wrong = 0;
-  std::vector<std::int32_t> values(n);
-  for (int launch = 0; launch < 5; ++launch) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = value(context.rank(), i, launch);
-    context.device().copy(input, values.data(), bytes);
-    context.device().fill(output, 0xa5, bytes);
-    context.barrier();
-    sum.launch({input, output}, {{"n", n}});
-    context.barrier();
-    context.device().copy(values.data(), output, bytes);
-    for (std::size_t i = 0; i < n; ++i) wrong += values[i] != value(0, i, launch) + value(1, i, launch) ? 1U : 0U;
-    context.barrier();
-  }
-  return wrong;
-}
 
 /// Before any test that asks for GPUs in this process, which fork() would not let its children do.
 TEST(GpuAdoptedProcesses, KernelsTakeWhatOtherProcessesAllocated) {
@@ -115,6 +88,72 @@ TEST(GpuAdoptedProcesses, RefusalsAreToldToAll) {
   if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
   EXPECT_EQ(outcomes[0].said, outcomes[1].said);
   EXPECT_NE(outcomes[0].said.find("cannot be done on rank 1: "), std::string::npos) << outcomes[0].said;
+}
+
+/// Where the library gives out the same addresses again, which it mostly does.
+TEST(GpuAdoptedProcesses, FreedMemoryIsFoundOutWhereItIsAdoptedAgain) {
+  const auto outcomes = test::run_ranks(2, [](int) {
+    const DeviceSurvey survey = survey_gpus();
+    const irisgen::Target* target = gpu_target(survey);
+    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
+    World world = World::join({.target = std::string(target->name), .heap_bytes = 1 << 20});
+    std::string said;
+    world.run([&](Context& context) {
+      const int device = context.device().index();
+      for (const Kind kind : {Kind::plain, Kind::expandable}) {
+        auto first = std::make_unique<GpuMemory>(kind, device, bytes);
+        char* const begin = first->begin();
+        const std::uint64_t number = context.device().allocation_of(begin);
+        context.as_symmetric(begin, bytes);
+        said +=
+            test::error_of([&] { context.as_symmetric(begin, bytes); }).find("freed") == std::string::npos ? "" : "!";
+        first.reset();
+        first = std::make_unique<GpuMemory>(kind, device, bytes);
+        if (first->begin() != begin) return static_cast<void>(said += "elsewhere;");
+        const std::string again = test::error_of([&] { context.as_symmetric(begin, bytes); });
+        const bool told = again.find("which was freed before it was released") != std::string::npos;
+        said += number != 0 && told ? "told;" : std::to_string(number) + again + ";";
+        context.release_symmetric(begin);
+        context.as_symmetric(begin, bytes);
+        context.release_symmetric(begin);
+      }
+    });
+    return said;
+  });
+  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "told;told;");
+}
+
+/// As a segment of PyTorch's grows: hundreds of pages of 2 MiB.
+TEST(GpuAdoptedProcesses, HundredsOfPagesAreHandedOverAtOnce) {
+  const auto outcomes = test::run_ranks(2, [](int number) {
+    const DeviceSurvey survey = survey_gpus();
+    const irisgen::Target* target = gpu_target(survey);
+    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
+    World world = World::join({.target = std::string(target->name), .heap_bytes = 1 << 20});
+    std::size_t wrong = 0;
+    world.run([&](Context& context) {
+      constexpr std::size_t page = std::size_t{2} << 20;
+      constexpr std::size_t pages = 400;
+      const GpuMemory memory(Kind::expandable, context.device().index(), pages * page, page);
+      context.as_symmetric(memory.begin(), pages * page);
+      char* const theirs = static_cast<char*>(context.on_rank(memory.begin(), 1 - number));
+      for (std::size_t i = 0; i < pages; ++i) {
+        const int value = static_cast<int>(i) * 7 + number;
+        context.device().copy(theirs + i * page, &value, sizeof value);
+      }
+      context.barrier();
+      for (std::size_t i = 0; i < pages; ++i) {
+        int value = -1;
+        context.device().copy(&value, memory.begin() + i * page, sizeof value);
+        wrong += value != static_cast<int>(i) * 7 + 1 - number ? 1U : 0U;
+      }
+      context.release_symmetric(memory.begin());
+    });
+    return std::to_string(wrong) + " wrong";
+  });
+  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "0 wrong");
 }
 
 class GpuAdopted : public testing::TestWithParam<Algorithm> {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -16,7 +17,8 @@ class GpuMemory {
  public:
   enum class Kind { plain, expandable };
 
-  GpuMemory(Kind kind, int device, std::size_t bytes) : kind_(kind), bytes_(bytes) {
+  /// Virtual memory lies in two allocations, or in as many of `part` bytes.
+  GpuMemory(Kind kind, int device, std::size_t bytes, std::size_t part = 0) : kind_(kind), bytes_(bytes) {
     void* memory = nullptr;
     if (kind == Kind::plain) {
       check(call().hipExtMallocWithFlags(&memory, bytes, hip::malloc_fine_grained), "hipExtMallocWithFlags");
@@ -34,7 +36,7 @@ class GpuMemory {
     check(call().hipMemAddressReserve(&memory, bytes_, 0, nullptr, 0), "hipMemAddressReserve");
     begin_ = static_cast<char*>(memory);
     for (std::size_t at = 0; at < bytes_;) {
-      const std::size_t size = at == 0 ? unit : bytes_ - at;
+      const std::size_t size = part != 0 ? std::min(part, bytes_ - at) : at == 0 ? unit : bytes_ - at;
       hip::AllocationHandle handle = nullptr;
       check(call().hipMemCreate(&handle, size, &properties, 0), "hipMemCreate");
       check(call().hipMemMap(begin_ + at, size, 0, handle, 0), "hipMemMap");

@@ -33,7 +33,7 @@ std::ptrdiff_t offset_of(const Context& context, const void* memory) {
 
 /// Rank 1 is in both groups, and holds the one's block where the other's would be first.
 TEST(GroupHeap, GivesMembersThatHoldOtherThingsOneOffset) {
-  World world({.size = 3, .heap_bytes = 4096});
+  World world({.size = 3, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     const int rank = context.rank();
     if (rank < 2) {
@@ -53,7 +53,7 @@ TEST(GroupHeap, GivesMembersThatHoldOtherThingsOneOffset) {
 }
 
 TEST(GroupHeap, FreesForTheGroupThatHasAllocated) {
-  World world({.size = 2, .heap_bytes = 4096});
+  World world({.size = 2, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     Group group = context.group({1, 0});
     Group same = context.group({0, 1});
@@ -72,7 +72,7 @@ TEST(GroupHeap, FreesForTheGroupThatHasAllocated) {
 
 /// Rank 0 has freed what rank 1 still uses: rank 0 is not given it again before both have met.
 TEST(GroupHeap, ReusesMemoryOnlyOnceAllMembersHaveFreedIt) {
-  World world({.size = 3, .heap_bytes = 4096});
+  World world({.size = 3, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     const int rank = context.rank();
     if (rank == 2) {
@@ -100,7 +100,7 @@ TEST(GroupHeap, ReusesMemoryOnlyOnceAllMembersHaveFreedIt) {
 
 /// A barrier that one member comes to before it frees proves nothing.
 TEST(GroupHeap, KeepsMemoryThatABarrierDoesNotShowToBeFreed) {
-  World world({.size = 2, .heap_bytes = 4096});
+  World world({.size = 2, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     Group both = context.group({0, 1});
     Group alone = context.group({context.rank()});
@@ -116,7 +116,7 @@ TEST(GroupHeap, KeepsMemoryThatABarrierDoesNotShowToBeFreed) {
 
 /// What a group that is gone has freed is its successor's, of the same ranks in whatever order.
 TEST(GroupHeap, ReusesWhatAGroupOfTheSameRanksHasFreed) {
-  World world({.size = 2, .heap_bytes = 4096});
+  World world({.size = 2, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     for (int round = 0; round < 20; ++round) {
       Group pair = context.group(round % 2 == 0 ? std::vector{0, 1} : std::vector{1, 0});
@@ -126,7 +126,7 @@ TEST(GroupHeap, ReusesWhatAGroupOfTheSameRanksHasFreed) {
 }
 
 TEST(GroupHeap, SaysWhatIsFreeWhere) {
-  World world({.size = 3, .heap_bytes = 4096});
+  World world({.size = 3, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     const int rank = context.rank();
     if (rank == 2) return;
@@ -142,7 +142,7 @@ TEST(GroupHeap, SaysWhatIsFreeWhere) {
               "rank 0: 2560); 512 more that rank " +
                   std::to_string(rank) +
                   " has freed are reused after a barrier() of the groups that had allocated them; raise "
-                  "WorldOptions::heap_bytes or free something");
+                  "WorldOptions::heap_limit or free something");
   });
 }
 
@@ -265,7 +265,7 @@ TEST(GroupHeap, NeverGivesWhatAMemberOfAnyGroupStillHas) {
     for (const Event& event : scenario.events) {
       if (event.kind == Event::Kind::allocate) known[event.allocation].members = scenario.groups[event.group].size();
     }
-    World world({.size = size, .heap_bytes = heap_bytes});
+    World world({.size = size, .heap_bytes = heap_bytes, .heap_limit = heap_bytes});
     EXPECT_EQ(error_of([&] { world.run([&](Context& context) { Walk(context, scenario, known).run(); }); }), "")
         << "seed " << seed;
     for (const Event& event : scenario.events) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -291,6 +292,22 @@ TEST(GroupErrors, TellRanksThatWaitForOneAnother) {
               "barrier() in group {1, 2}; rank 2: allocate(64 bytes) in group {0, 2}");
   expect_part(failures[2], "allocate(64 bytes) in group {0, 2} cannot be done");
   EXPECT_EQ(failures[3], "");
+}
+
+/// One rank begins to make a group while the other does something else; then both make it.
+TEST(GroupErrors, LeaveRanksInStep) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  world.run([](Context& context) {
+    for (int round = 0; round < 6; ++round) {
+      const bool begins = context.rank() == round % 2;
+      expect_part(error_of([&] { begins ? static_cast<void>(context.group({1, 0})) : context.barrier(); }),
+                  "cannot be done: ranks wait for one another");
+      Group group = context.group({1, 0});
+      SumOverGroup sum(group, "sum_of_two");
+      sum.launch(round, context.rank());
+      sum.expect_sum(round);
+    }
+  });
 }
 
 TEST(GroupErrors, TellMembersOfARankThatHasEndedAndNobodyElse) {

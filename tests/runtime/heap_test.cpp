@@ -190,6 +190,18 @@ TEST(Heap, TakesOnlyWhatIsFree) {
   EXPECT_TRUE(heap.free_blocks(0).empty());
 }
 
+TEST(Heap, EndsItsUseBehindTheLastAllocationThatIsNotReleased) {
+  Heap heap(4096);
+  EXPECT_EQ(heap.end_of_use(), 0u);
+  ASSERT_TRUE(heap.allocate_at(256, 300));
+  ASSERT_TRUE(heap.allocate_at(1024, 256));
+  EXPECT_EQ(heap.end_of_use(), 1280u);
+  ASSERT_TRUE(heap.free(1024));
+  EXPECT_EQ(heap.end_of_use(), 1280u) << "another member may still use it";
+  heap.release(user.group);
+  EXPECT_EQ(heap.end_of_use(), 768u);
+}
+
 TEST(Heap, KeepsWhatEachGroupHolds) {
   Heap heap(4096);
   const Owner first = {.group = 1};

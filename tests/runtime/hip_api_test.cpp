@@ -343,9 +343,13 @@ TEST_F(HipDevices, MemoryIsSharedByAnIpcHandleBeforeUncachedVirtualMemory) {
     const DeviceGroup importing = open_device(loaded.api, 0, 0);
     EXPECT_EQ(exporting.devices[0]->index(), 1) << "devices are counted round";
     EXPECT_EQ(exporting.devices[0]->address(), "0000:02:00.0");
-    void* memory = exporting.devices[0]->allocate_shared(64);
-    const Descriptor file(exporting.devices[0]->export_memory(memory));
-    EXPECT_EQ(importing.devices[0]->import_memory(file.get(), 64), memory) << "the fake's handle is the address";
+    const RangeOptions options{.bytes = 64, .grows = false, .among_processes = true};
+    const auto theirs = exporting.devices[0]->reserve(options);
+    const auto ours = importing.devices[0]->reserve(options);
+    theirs->add(64);
+    const Descriptor file(theirs->export_piece(0));
+    ours->add_imported(file.get(), 64);
+    EXPECT_EQ(ours->begin(), theirs->begin()) << "the fake's handle is the address";
     EXPECT_EQ(fake_->open_handles, 1);
     EXPECT_EQ(fake_->live_allocations, 1);
   }

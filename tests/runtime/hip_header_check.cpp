@@ -57,6 +57,7 @@ static_assert(call_compatible<decltype(Functions::hipMemGetAddressRange), declty
 static_assert(
     call_compatible<decltype(Functions::hipMemRetainAllocationHandle), decltype(&::hipMemRetainAllocationHandle)>);
 static_assert(call_compatible<decltype(Functions::hipPointerGetAttribute), decltype(&::hipPointerGetAttribute)>);
+static_assert(pointer_attribute_buffer == HIP_POINTER_ATTRIBUTE_BUFFER_ID);
 static_assert(pointer_attribute_pool == HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 static_assert(memory_pinned == hipMemAllocationTypePinned);
 static_assert(location_device == hipMemLocationTypeDevice);

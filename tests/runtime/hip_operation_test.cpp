@@ -3,13 +3,17 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compiler_samples.hpp"
 #include "host_kernels.hpp"
+#include "iris/dlpack.hpp"
+#include "iris/fill.hpp"
 #include "iris/world.hpp"
 #include "tests/runtime/fake_hip.hpp"
 #include "variable.hpp"
@@ -85,6 +89,25 @@ TEST_F(HipOperation, TakesAdoptedMemoryThatTheLibraryAllocated) {
   });
 }
 
+TEST_F(HipOperation, TakesTensorsOfDlpackThatItsGpuAddresses) {
+  using Kind = DlpackDevice::Kind;
+  with_operation([](Rank& rank) {
+    EXPECT_EQ(to_string(dlpack_device(rank.context)), "rocm:0");
+    const DlpackTensor ours(to_dlpack(zeros(rank.context, {16})));
+    EXPECT_EQ(ours.device(), (DlpackDevice{Kind::rocm, 0}));
+    ours.require_on(rank.context);
+    std::array<float, 4> memory{};
+    const auto words = [&](const DlpackDevice& device) {
+      return error_of(
+          [&] { DlpackTensor(to_dlpack(TensorView(memory.data(), {4}), device)).require_on(rank.context); });
+    };
+    EXPECT_EQ(words({Kind::rocm_host, 0}), "");
+    EXPECT_EQ(words({Kind::rocm, 1}), "a tensor of DLPack is f32 (4) on rocm:1, and this rank computes on rocm:0");
+    EXPECT_NE(words({Kind::cpu, 0}), "");
+    EXPECT_NE(words({Kind::cuda_host, 0}), "");
+  });
+}
+
 TEST_F(HipOperation, LaunchesInOneStreamWithoutMore) {
   with_operation([this](Rank& rank) {
     for (int launch = 0; launch < 3; ++launch) rank.launch(rank.first);
@@ -140,6 +163,33 @@ TEST_F(HipOperation, IsNotCapturedWhileALaunchInAnotherStreamMayBeUnderWay) {
     rank.context.device().destroy_graph(rank.context.device().end_capture(rank.second));
     EXPECT_EQ(rank.launch_failure(rank.first), "");
     EXPECT_EQ(fake_->waits.size(), 1U);
+  });
+}
+
+/// A kernel is loaded by the first fill that needs it.
+TEST_F(HipOperation, CapturesFillsWhoseKernelIsLoaded) {
+  IRISGEN_REQUIRE_COMPILER("clang", "gfx90a");
+  with_operation([this](Rank& rank) {
+    const TensorView tensor(rank.buffers[0], Dtype::f32, {64});
+    Device& device = rank.context.device();
+    device.begin_capture(rank.first);
+    EXPECT_EQ(error_of([&] { fill(rank.context, tensor, 1, rank.first); }),
+              "the first fill of a kind, here 'constant f32', loads its kernel, which cannot be done in a stream that "
+              "is captured; fill a tensor of this kind before the capture begins");
+    EXPECT_EQ(fake_->live_modules, 1) << "the operation's";
+    device.destroy_graph(device.end_capture(rank.first));
+
+    fill(rank.context, tensor, 1, rank.second);
+    device.begin_capture(rank.first);
+    EXPECT_EQ(error_of([&] { fill(rank.context, tensor, 1, rank.first); }), "");
+    device.destroy_graph(device.end_capture(rank.first));
+
+    fake_->synchronized.clear();
+    {
+      const Tensor ended = empty(rank.context, {16});
+    }
+    EXPECT_EQ(std::ranges::count(fake_->synchronized, rank.second), 1);
+    EXPECT_EQ(std::ranges::count(fake_->synchronized, rank.first), 0) << "which only captured";
   });
 }
 

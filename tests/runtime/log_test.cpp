@@ -149,7 +149,7 @@ std::string loaded_on(int rank) {
 TEST(Log, RanksThatAreThreadsSpeakForThemselves) {
   const Heard heard;
   {
-    World world({.size = 3, .heap_bytes = 65536});
+    World world({.size = 3, .heap_bytes = 65536, .heap_limit = 65536});
     use(world);
   }
   EXPECT_EQ(heard.sorted(),
@@ -162,7 +162,7 @@ TEST(Log, RanksThatAreProcessesSpeakForThemselves) {
   const auto outcomes = test::run_ranks(3, [](int) {
     const Heard heard;
     {
-      World world = World::join({.heap_bytes = 65536});
+      World world = World::join({.heap_bytes = 65536, .heap_limit = 1 << 20});
       use(world);
     }
     std::string said;
@@ -172,9 +172,10 @@ TEST(Log, RanksThatAreProcessesSpeakForThemselves) {
   for (int rank = 0; rank < 3; ++rank) {
     const std::string& said = outcomes[static_cast<std::size_t>(rank)].said;
     const std::string name = "[iris] [" + std::to_string(rank) + "/3] ";
-    EXPECT_NE(said.find(name + "info: a world of 3 ranks on host, heaps of 65536 bytes as processes, shared by memory "
-                               "files; this is process "),
-              std::string::npos)
+    EXPECT_NE(
+        said.find(name + "info: a world of 3 ranks on host, heaps of 65536 bytes that grow to 1048576 as processes, "
+                         "shared by memory files; this is process "),
+        std::string::npos)
         << said;
     EXPECT_NE(said.find(loaded_on(rank) + "\n"), std::string::npos) << said;
     EXPECT_EQ(said.find("error: the rank has failed: no data") != std::string::npos, rank == 1) << said;

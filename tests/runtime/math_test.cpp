@@ -87,6 +87,22 @@ TEST_P(MathKernel, CompilesAndSpillsNothing) {
   }
 }
 
+/// A header that brings math.hpp makes its functions visible, too.
+TEST_P(MathKernel, KnowsTheFunctionsBesideRandomNumbers) {
+  IRISGEN_REQUIRE_COMPILER(GetParam().compiler, GetParam().target);
+  write("k.hip", R"(#include <iris/device/random.hpp>
+using namespace iris::device;
+
+template <typename Config>
+__device__ void f(const Context&, const typename Config::Element* input, typename Config::Element* output, i64 n) {
+  for_each_random(grid_threads<Config>(), {7, 0}, n, UniformNumbers<typename Config::Element>{},
+                  [=](i64 i, typename Config::Element number) { output[i] = number < 0.5f ? 0 : exp(input[i]); });
+}
+)");
+  const irisgen::Plan planned = plan(described("f32"), GetParam().target);
+  samples::find_compiler(GetParam().compiler)->compile(make_requests(planned, emit_sources(planned)).at(0));
+}
+
 template <typename T>
 T apply(std::size_t function, T x) {
   const std::array<T (*)(T), functions - 1> table = {

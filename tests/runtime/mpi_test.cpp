@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <stdexcept>
@@ -49,9 +50,8 @@ namespace iris {
 namespace {
 
 using test::error_of;
+using test::expect_part;
 using test::host_operation;
-
-std::shared_ptr<Bootstrap> outlives_mpi;
 
 struct Mpi final : testing::Environment {
   void SetUp() override {
@@ -62,13 +62,10 @@ struct Mpi final : testing::Environment {
     ASSERT_EQ(size, ranks) << "start it by mpirun -n 3";
   }
   void TearDown() override {
-    outlives_mpi = mpi_bootstrap(MPI_COMM_WORLD);
+    World outlives_mpi = World::join({.heap_bytes = 1 << 16}, mpi_bootstrap(MPI_COMM_WORLD));
     MPI_Finalize();
-    EXPECT_EQ(error_of([] { outlives_mpi->all_gather("", "barrier()"); }),
-              "barrier() cannot be done: MPI is over; the World must end before MPI_Finalize");
-    const int before = live_communicators;
-    outlives_mpi.reset();
-    EXPECT_EQ(live_communicators, before) << "nothing of MPI may be called any more";
+    outlives_mpi.run([](Context& context) { context.group({2, 0, 1}).barrier(); });
+    EXPECT_EQ(error_of([] { mpi_bootstrap(MPI_COMM_WORLD); }), "MPI is over; join the World before MPI_Finalize");
   }
 };
 const testing::Environment* const mpi = testing::AddGlobalTestEnvironment(new Mpi);
@@ -104,34 +101,14 @@ TEST(MpiBootstrap, TakesTheRanksOfItsCommunicator) {
   MPI_Comm_free(&backwards);
 }
 
-TEST(MpiBootstrap, CarriesWhatIsLongAndWhatIsNotText) {
-  const auto part = [](int rank, int round) {
-    std::string bytes(rank == 1 ? 40'000'000 : 3 * static_cast<std::size_t>(rank), '\0');
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      bytes[i] = static_cast<char>(i * 31 + static_cast<unsigned>(rank + round));
-    }
-    return bytes;
-  };
-  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
-  for (int round = 0; round < 2; ++round) {
-    const std::vector<std::string> parts = bootstrap->all_gather(part(own_rank(), round), "a call");
-    ASSERT_EQ(parts.size(), ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      EXPECT_TRUE(parts.at(static_cast<std::size_t>(rank)) == part(rank, round)) << rank;
-    }
-  }
-}
-
 /// What the program has under way there is done by its own calls, and its errors go where it has them go.
 TEST(MpiBootstrap, LeavesTheProgramsCommunicatorAlone) {
-  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
   const int mine = 100 + own_rank();
   int sum = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  const auto begin = [&] { MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request); };
-  if (own_rank() == 0) begin();
+  MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
   const std::vector<std::string> said = bootstrap->all_gather(std::to_string(own_rank()), "a call");
-  if (own_rank() != 0) begin();
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   EXPECT_EQ(sum, 303);
   EXPECT_EQ(said, (std::vector<std::string>{"0", "1", "2"}));
@@ -142,23 +119,17 @@ TEST(MpiBootstrap, LeavesTheProgramsCommunicatorAlone) {
 
 TEST(MpiBootstrap, FreesItsCommunicators) {
   const int before = live_communicators;
-  {
-    World world = join();
-    world.run([](Context& context) { context.barrier(); });
-    EXPECT_EQ(live_communicators, before + 1);
-  }
+  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
   EXPECT_EQ(live_communicators, before);
 }
 
 TEST(MpiBootstrap, SaysInMpisWordsWhatFailed) {
-  const auto bootstrap = mpi_bootstrap(MPI_COMM_WORLD);
   std::string words(MPI_MAX_ERROR_STRING, '\0');
   int length = 0;
   MPI_Error_string(MPI_ERR_OTHER, words.data(), &length);
   words.resize(static_cast<std::size_t>(length));
   gathers_fail = true;
-  EXPECT_EQ(error_of([&] { bootstrap->all_gather("", "barrier()"); }),
-            "barrier() cannot be done: MPI_Allgather failed: " + words);
+  EXPECT_EQ(error_of([] { mpi_bootstrap(MPI_COMM_WORLD); }), "MPI_Allgather failed: " + words);
   gathers_fail = false;
 }
 
@@ -210,21 +181,59 @@ TEST(MpiWorld, ARankThatThrowsFailsAll) {
   world.run([](Context& context) { context.barrier(); });
 }
 
-/// Nobody tells kernels: they wait as long as they wait for anything.
-TEST(MpiWorld, KernelsEndTheirWaitForARankThatThrows) {
+TEST(MpiWorld, KernelsAreToldOfARankThatThrows) {
   World world = join();
-  BuiltOperation built = host_operation("sum_of_three", ranks);
-  built.manifest.timeout_ms = 200;
+  std::string told;
   const std::string words = error_of([&] {
     world.run([&](Context& context) {
-      Operation sum(context, built, {{"n", 8}});
-      void* buffer = context.allocate(64);
+      Operation sum(context, host_operation("sum_of_three", ranks), {{"n", 8}});
+      void* buffers[] = {context.allocate(64), context.allocate(64)};
       if (context.rank() == 1) throw std::runtime_error("no data");
-      sum.launch({buffer, buffer}, {{"n", 8}});
-      context.synchronize();
+      sum.launch(buffers, {{"n", 8}});
+      told = error_of([&] { context.synchronize(); });
+      throw std::runtime_error(told);
     });
   });
   EXPECT_EQ(words, "rank 1: no data");
+  if (own_rank() == 1) return;
+  expect_part(told, "no thread of this process's kernels can go on");
+  expect_part(told, "rank 1 has failed: no data");
+}
+
+TEST(MpiWorld, HasGroups) {
+  World world = join();
+  world.run([](Context& context) {
+    std::vector<Group> groups;  // all make those that they are in, in one order
+    for (const auto& members : {std::vector{1, 0}, std::vector{2, 1}, std::vector{0, 2}}) {
+      if (std::ranges::find(members, own_rank()) != members.end()) groups.push_back(context.group(members));
+    }
+    for (Group& group : groups) {
+      constexpr int n = 100;
+      Operation sum(group, host_operation("sum_of_two", 2), {{"n", n}});
+      auto* input = static_cast<int*>(group.allocate(n * sizeof(int)));
+      auto* output = static_cast<int*>(group.allocate(n * sizeof(int)));
+      for (int i = 0; i < n; ++i) input[i] = (own_rank() + 1) * (i * i + 1);
+      group.barrier();
+      sum.launch({input, output}, {{"n", n}});
+      group.barrier();
+      const int factor = group.ranks()[0] + group.ranks()[1] + 2;
+      for (int i = 0; i < n; ++i) ASSERT_EQ(output[i], factor * (i * i + 1));
+    }
+  });
+}
+
+TEST(MpiWorld, GroupsAreToldOfARankThatThrows) {
+  World world = join();
+  std::string told;
+  const std::string words = error_of([&] {
+    world.run([&](Context& context) {
+      Group group = context.group({2, 1, 0});
+      if (context.rank() == 1) throw std::runtime_error("no data");
+      told = error_of([&] { group.barrier(); });
+    });
+  });
+  EXPECT_EQ(words, "rank 1: no data");
+  EXPECT_EQ(told, own_rank() == 1 ? "" : "barrier() in group {2, 1, 0} cannot be done: rank 1 has failed: no data");
 }
 
 /// By hand, or by the test that expects mpirun to end all.

@@ -81,7 +81,7 @@ TEST(Operation, TellsEveryRankThatTheyLoadDifferentKernels) {
 }
 
 TEST(Operation, GivesItsMemoryBack) {
-  World world({.size = 2, .heap_bytes = 8192});
+  World world({.size = 2, .heap_bytes = 8192, .heap_limit = 8192});
   const BuiltOperation built = host_operation("add_index", 2);
   world.run([&](Context& context) {
     for (int i = 0; i < 100; ++i) const Operation operation(context, built, of_n(64));

@@ -1,7 +1,9 @@
 // Memory that somebody else allocated, in worlds of processes on the CPU.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,12 +17,14 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 #include "processes.hpp"
+#include "sanitizers.hpp"
 
 namespace iris {
 namespace {
 
 using test::error_of;
 using test::expect_all_say;
+using test::expect_part;
 using test::host_operation;
 using test::ProcessOutcome;
 using test::run_ranks;
@@ -186,6 +190,56 @@ TEST(ProcessAdoptedMemory, TellsEveryRankWhoAskedForWhat) {
       "rank 0: ranks disagree in a collective call, which all must make alike and in the same order; ranks 0, 1: "
       "as_symmetric(8192 bytes); rank 2: as_symmetric(4096 bytes)");
 }
+
+#ifndef IRISGEN_HAS_UNDEFINED_SANITIZER
+/// So many files may be open in this process, besides those that are now, while it lives.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const Descriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const rlimit few{static_cast<rlim_t>(next.get()) + more, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewFiles(const FewFiles&) = delete;
+  FewFiles& operator=(const FewFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// At whichever stage a rank has no descriptor left, both fail alike, and the next attempt is again one of both.
+TEST(ProcessAdoptedMemory, ARankWithoutDescriptorsFailsAllAndLeavesThemInStep) {
+  const auto outcomes = run_ranks(2, [](int number) {
+    World world = join();
+    std::string said;
+    world.run([&](Context& context) {
+      const Pages own = pages(1);
+      const BuiltOperation sum = host_operation("sum_of_two", 2);
+      const auto attempt = [&](rlim_t more) {
+        const FewFiles few(number == 1 ? more : 100);
+        said += error_of([&] {
+                  context.as_symmetric(own.get(), page);
+                  context.release_symmetric(own.get());
+                }) +
+                "\n";
+        said += error_of([&] { Operation(context, sum, {{"n", 64}}); }) + "\n";
+      };
+      for (rlim_t more = 0; more < 8; ++more) attempt(more);
+      said += "then\n";
+      attempt(100);
+    });
+    return said;
+  });
+  EXPECT_EQ(outcomes[0].said, outcomes[1].said);
+  expect_part(outcomes[1].said, "as_symmetric(4096 bytes) cannot be done on rank 1: ");
+  expect_part(outcomes[1].said, "cannot make a socket to be handed memory by: Too many open files");
+  expect_part(outcomes[1].said, "this process has too many open files to be handed more; raise its limit (ulimit -n)");
+  EXPECT_TRUE(outcomes[1].said.ends_with("then\n\n\n")) << outcomes[1].said;
+}
+
+#endif
 
 TEST(ProcessAdoptedMemory, OftenAdoptedLeavesNothingBehind) {
   const auto mappings = [] {

@@ -5,7 +5,13 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host_kernels.hpp"
@@ -183,6 +189,139 @@ TEST_P(ProcessDeath, ThrowsWhileOthersKernelsWait) {
     return std::string();
   });
   for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "threw: " + name() + ": the disk is on fire");
+}
+
+/// Stages of a world's life, counted: each collective call of its join and of its body, and some places between them.
+class Stages {
+ public:
+  explicit Stages(int last) : last_(last) {}
+  /// At the last one the process, or its rank, goes.
+  void pass() {
+    if (++passed_ == last_) go();
+  }
+  int passed() const { return passed_; }
+  std::function<void()> go = [] {};
+
+ private:
+  int last_;
+  int passed_ = 0;
+};
+
+constexpr int every_stage = 1000;
+
+/// Join, allocate, adopt, make a group and operations, launch.
+void live(Stages& stages) {
+  stages.pass();
+  const auto bootstrap = std::make_shared<test::WatchedBootstrap>([&](const std::string& call) {
+    if (call != "the end of World::run") stages.pass();
+  });
+  stages.pass();
+  World world = World::join({.heap_bytes = 1 << 20}, bootstrap);
+  world.run([&](Context& context) {
+    constexpr int n = 64;
+    void* buffers[] = {context.allocate(n * 4), context.allocate(n * 4)};
+    Group group = context.group({2, 0, 1});
+    Operation sum(group, host_operation("sum_of_three", 3), {{"n", n}});
+    stages.pass();
+    sum.launch(buffers, {{"n", n}});
+    stages.pass();
+    group.barrier();
+    const std::unique_ptr<char, void (*)(void*)> page(static_cast<char*>(std::aligned_alloc(4096, 4096)), std::free);
+    context.as_symmetric(page.get(), 4096);
+    stages.pass();
+    context.release_symmetric(page.get());
+  });
+}
+
+int count_stages() {
+  const auto outcomes = run_ranks(3, [](int) {
+    Stages stages(every_stage);
+    live(stages);
+    return std::to_string(stages.passed());
+  });
+  EXPECT_EQ(outcomes[0].said, outcomes[1].said);
+  EXPECT_EQ(outcomes[0].said, outcomes[2].said);
+  return std::stoi(outcomes[0].said);
+}
+
+/// That world, one of whose ranks goes at that stage, and what the others say.
+std::vector<ProcessOutcome> live_until(int stage, std::size_t gone, const std::function<void()>& go,
+                                       std::optional<std::size_t> stopped = {}) {
+  return run_ranks(
+      3,
+      [&](int number) {
+        Stages stages(static_cast<std::size_t>(number) == gone ? stage : every_stage);
+        stages.go = go;
+        live(stages);
+        return std::string("done");
+      },
+      stopped);
+}
+
+/// Nobody hangs, and everybody says which rank it was. The first stage is another matter: whoever never comes is waited
+/// for.
+TEST_P(ProcessDeath, AtEveryStageIsToldToTheOthers) {
+  const int stages = count_stages();
+  EXPECT_GT(stages, 20);
+  const std::vector<std::function<void()>> ways = {[] { ::kill(::getpid(), SIGKILL); }, [] { ::_exit(7); },
+                                                   [] { throw std::runtime_error("the disk is on fire"); }};
+  for (int stage = 2; stage <= stages; ++stage) {
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      SCOPED_TRACE("stage " + std::to_string(stage) + ", way " + std::to_string(way));
+      const auto outcomes = live_until(stage, gone(), ways[way]);
+      EXPECT_EQ(outcomes[gone()].code, std::vector({128 + SIGKILL, 7, 1}).at(way));
+      expect_others_say(outcomes, gone(), {name()});
+    }
+  }
+}
+
+/// The same of a rank that is stopped. All at once, since each takes 4 s.
+TEST(ProcessDeathStages, StoppedAtAnyIsToldToTheOthers) {
+  const int stages = count_stages();
+  test::Processes worlds;
+  for (int stage = 2; stage <= stages; ++stage) {
+    worlds.start(stage, [](int number) {
+      const auto outcomes = live_until(number, 1, [] { ::kill(::getpid(), SIGSTOP); }, 1);
+      std::string said;
+      for (const std::size_t rank : {0U, 2U}) {
+        if (outcomes[rank].said.find("rank 1 (process ") == std::string::npos) said += outcomes[rank].said + "|";
+      }
+      return said;
+    });
+  }
+  test::expect_all_say(worlds.wait(), "");
+}
+
+/// Stopped for a while, as by a debugger, and then continued, before it is given up: nothing has happened.
+TEST(ProcessDeathStages, StoppedForAWhileTakesPartAgain) {
+  test::Processes processes;
+  const std::string job = test::new_job();
+  for (int rank = 0; rank < 2; ++rank) {
+    processes.start(rank, [&](int number) {
+      test::become_rank(number, 2, job);
+      World world = join();
+      int wrong = 0;
+      world.run([&](Context& context) {
+        auto* mine = static_cast<int*>(context.allocate(4));
+        for (int round = 0; round < 3000; ++round) {
+          *mine = 2 * round + number;
+          context.barrier();
+          wrong += *static_cast<int*>(context.on_rank(mine, 1 - number)) != 2 * round + 1 - number ? 1 : 0;
+          context.barrier();
+        }
+      });
+      return std::to_string(wrong) + " wrong";
+    });
+  }
+  for (int round = 0; round < 4; ++round) {
+    for (const std::size_t rank : {1U, 0U}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ::kill(processes.process(rank), SIGSTOP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      ::kill(processes.process(rank), SIGCONT);
+    }
+  }
+  test::expect_all_say(processes.wait(), "0 wrong");
 }
 
 /// Nobody else can mend a block sync that some threads never reach: that is told at once, and exactly.

@@ -170,6 +170,54 @@ TEST(ProcessGroup, IsMadeAnewInEachRun) {
   for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, "rank 1: no;;rank 1: no;;rank 1: no;;");
 }
 
+/// A Bootstrap that cannot split when it is told not to.
+class FailingSplit final : public Bootstrap {
+ public:
+  int rank() const override { return others_->rank(); }
+  int size() const override { return others_->size(); }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
+    return others_->all_gather(bytes, call);
+  }
+  std::shared_ptr<Bootstrap> split(const Subset& subset) override {
+    if (--splits_left < 0) throw std::runtime_error("no memory left");
+    return others_->split(subset);
+  }
+  int splits_left = 1000;
+
+ private:
+  std::shared_ptr<Bootstrap> others_ = connect_processes();
+};
+
+/// One rank fails at either stage of making a group, or begins to make it while the other does something else.
+TEST(ProcessGroup, WhoseMakingFailedIsMadeByTheNextCall) {
+  const auto outcomes = run_ranks(2, [](int number) {
+    const auto bootstrap = std::make_shared<FailingSplit>();
+    World world = World::join({.heap_bytes = 1 << 16}, bootstrap);
+    std::string said;
+    world.run([&](Context& context) {
+      const auto make = [&] { return error_of([&] { context.group({1, 0}).barrier(); }) + ";"; };
+      if (number == 1) {
+        bootstrap->splits_left = 0;  // before the others are asked, who wait
+        said += make();
+        bootstrap->splits_left = 1;
+      }
+      said += make();
+      bootstrap->splits_left = 1000;
+      said += make();
+      said += error_of([&] { number == 0 ? static_cast<void>(context.group({1, 0})) : context.barrier(); }) + ";";
+      said += make();
+    });
+    return said;
+  });
+  const std::string in_step =
+      "group {1, 0} cannot be done on rank 1: no memory left;;"
+      "CALL cannot be done: ranks wait for one another in calls of different groups, which all must make in the same "
+      "order; rank 0: group {1, 0}; rank 1: barrier();;";
+  const auto of = [&](const std::string& call) { return std::string(in_step).replace(in_step.find("CALL"), 4, call); };
+  EXPECT_EQ(outcomes[0].said, of("group {1, 0}"));
+  EXPECT_EQ(outcomes[1].said, "no memory left;" + of("barrier()"));
+}
+
 TEST(ProcessGroup, NeedsABootstrapThatCanSplit) {
   const auto outcomes = run_ranks(2, [](int) {
     World world = World::join({.heap_bytes = 1 << 16}, std::make_shared<test::LeastBootstrap>());

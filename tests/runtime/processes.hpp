@@ -114,6 +114,15 @@ inline void become_rank(int rank, int size, const std::string& job) {
   ::setenv("IRISGEN_WORLD_SIZE", std::to_string(size).c_str(), 1);
 }
 
+/// This process is of a user who is not the one of the others. False where it may not be.
+inline bool become_another_user() {
+  constexpr uid_t nobody = 65534;
+  return ::geteuid() != nobody && ::setuid(nobody) == 0;
+}
+inline bool may_become_another_user() {
+  return ::geteuid() == 0;
+}
+
 inline void expect_all_say(const std::vector<ProcessOutcome>& outcomes, const std::string& words) {
   for (const ProcessOutcome& outcome : outcomes) EXPECT_EQ(outcome.said, words);
 }
@@ -129,6 +138,33 @@ class LeastBootstrap final : public Bootstrap {
 
  private:
   std::shared_ptr<Bootstrap> others_ = connect_processes();
+};
+
+/// Does all that connect_processes() does, and something at each all_gather() before.
+class WatchedBootstrap final : public Bootstrap {
+ public:
+  using AtCall = std::function<void(const std::string& call)>;
+  explicit WatchedBootstrap(AtCall at_call, std::shared_ptr<Bootstrap> others = connect_processes())
+      : at_call_(std::move(at_call)), others_(std::move(others)) {}
+
+  int rank() const override { return others_->rank(); }
+  int size() const override { return others_->size(); }
+  int local_rank() const override { return others_->local_rank(); }
+  std::vector<std::string> all_gather(const std::string& bytes, const std::string& call) override {
+    at_call_(call);
+    return others_->all_gather(bytes, call);
+  }
+  std::shared_ptr<Bootstrap> split(const Subset& subset) override {
+    return std::make_shared<WatchedBootstrap>(at_call_, others_->split(subset));
+  }
+  void post(const std::string& notice) override { others_->post(notice); }
+  std::string notice(int rank) const override { return others_->notice(rank); }
+  std::string lost(int rank) const override { return others_->lost(rank); }
+  void leave() override { others_->leave(); }
+
+ private:
+  AtCall at_call_;
+  std::shared_ptr<Bootstrap> others_;
 };
 
 /// The name of a job that no other has.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host_kernels.hpp"
+#include "processes.hpp"
 #include "runtime/verify/random.hpp"
 
 namespace iris {
@@ -197,6 +198,27 @@ TEST(Run, TellsHowItGetsOn) {
   };
   run_operation(host_operation("sum_of_three", 3), options);
   EXPECT_EQ(stages, (std::vector<std::string>{"load", "launch", "verify", "launch", "verify"}));
+}
+
+/// What is wrong on one rank alone, such as too little memory: the others are told, and the next run is one of all.
+TEST(Run, OfProcessesIsRefusedOnOneRankAndDoneOnAllAfterwards) {
+  const auto outcomes = test::run_ranks(2, [](int number) {
+    RunOptions options = options_of(100);
+    options.processes = true;
+    RunOptions wrong = options;
+    if (number == 1) wrong.inputs["inputs"] = {};
+    std::string said;
+    for (int round = 0; round < 2; ++round) {
+      said += error_of([&] { run_operation(host_operation("sum_of_two", 2), wrong); }) + ";";
+    }
+    const RunReport report = run_operation(host_operation("sum_of_two", 2), options);
+    return said + (report.verified && report.passed ? "right" : "wrong");
+  });
+  const std::string own = "sum_of_two reads no argument 'inputs'";
+  EXPECT_EQ(outcomes[1].said, own + ";" + own + ";right");
+  test::expect_part(outcomes[0].said, "rank 1 (process ");
+  test::expect_part(outcomes[0].said, "has ended");
+  EXPECT_TRUE(outcomes[0].said.ends_with(";right")) << outcomes[0].said;
 }
 
 }  // namespace

@@ -345,7 +345,7 @@ const std::vector<Wrong>& wrong_functions() {
       {"a function of the library",
        epilogue,
        "float f(float x) { return expf(x); }\n",
-       {"w.hip:1:27: error: use of undeclared identifier 'expf'"}},
+       {"w.hip:1:27: error: 'expf' is not there in a kernel: include <iris/device/math.hpp> and write exp()"}},
       {"a template over two types",
        epilogue,
        "template <typename A, typename B> A f(A a, B b) { return a; }\n",
@@ -358,6 +358,20 @@ const std::vector<Wrong>& wrong_functions() {
       {"a syntax error", epilogue, "float f(float x) { return ; }\n", {"w.hip:1:20: error: non-void function"}},
   };
   return all;
+}
+
+// The file's text stands in a namespace for each role, and functions of C would be one and the same in both.
+TEST_F(UserFunctions, with_linkage_of_C_may_have_two_roles) {
+  write("c.hip",
+        "#include <iris/device/numeric.hpp>\nextern \"C\" {\n__device__ float twice(float x) { return 2 * x; }\n}\n"
+        "extern \"C\" __device__ float square(float x) { return x * x; }\n");
+  const irisgen::Plan planned = plan(description("all_reduce", "{n: 100}",
+                                                 "    prologue: {source: c.hip, function: twice}\n"
+                                                 "    epilogue: {source: c.hip, function: square}\n",
+                                                 "f32"));
+  const RunReport report = run(planned);
+  EXPECT_TRUE(report.verified);
+  EXPECT_TRUE(report.passed);
 }
 
 class WrongFunction : public UserFunctions, public testing::WithParamInterface<Wrong> {};

@@ -18,7 +18,9 @@
 #include <thread>
 #include <vector>
 
+#include "disagreement.hpp"
 #include "host_kernels.hpp"
+#include "sanitizers.hpp"
 
 namespace iris {
 namespace {
@@ -71,7 +73,7 @@ TEST(World, NamesATargetThatThisMachineDoesNotHave) {
 }
 
 TEST(World, GivesTheSameOffsetsOnEveryRankAndReusesMemory) {
-  World world({.size = 3, .heap_bytes = 4096});
+  World world({.size = 3, .heap_bytes = 4096, .heap_limit = 4096});
   world.run([](Context& context) {
     for (int round = 0; round < 50; ++round) {
       void* first = context.allocate(1000);
@@ -131,6 +133,11 @@ TEST(World, TellsEveryRankWhoAskedForWhat) {
   EXPECT_EQ(failures.of_run, "rank 0: " + failures.of_ranks[0]);
 }
 
+TEST(World, TellsBothRanksWhateverTwoCallsTheyMake) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  world.run([](Context& context) { EXPECT_EQ(test::disagree_in_every_call(context), ""); });
+}
+
 TEST(World, TellsEveryRankWhoseCallsAreOutOfOrder) {
   World world({.size = 3, .heap_bytes = 1 << 16});
   const Failures failures = failures_of(world, [](Context& context) {
@@ -159,7 +166,7 @@ TEST(World, TellsEveryRankWhoFreedSomethingElse) {
 }
 
 TEST(World, SaysHowFullTheHeapIs) {
-  World world({.size = 2, .heap_bytes = 4096});
+  World world({.size = 2, .heap_bytes = 4096, .heap_limit = 4096});
   const Failures failures = failures_of(world, [](Context& context) {
     context.allocate(1024);
     void* second = context.allocate(1024);
@@ -169,7 +176,7 @@ TEST(World, SaysHowFullTheHeapIs) {
   });
   for (const std::string& failure : failures.of_ranks) {
     EXPECT_NE(failure.find("allocate(1536 bytes) does not fit on the symmetric heap: of 4096 bytes on each rank, 2048 "
-                           "are free, 1024 of them in one block; raise WorldOptions::heap_bytes"),
+                           "are free, 1024 of them in one block; raise WorldOptions::heap_limit"),
               std::string::npos)
         << failure;
   }
@@ -219,6 +226,12 @@ TEST(World, RefusesToRunWithinItself) {
   world.run([&](Context&) { EXPECT_THROW(world.run([](Context&) {}), std::logic_error); });
 }
 
+TEST(World, HasNoRankOfTheProcessWhereRanksAreThreads) {
+  World world({.size = 1, .heap_bytes = 4096});
+  EXPECT_THROW(world.context(), std::logic_error);
+  world.run([](Context& context) { context.barrier(); });
+}
+
 /// Meetings that follow one another closely, with a rank that leaves at a random point: nobody may hang, and every rank
 /// must have completed the same meetings.
 TEST(World, NeverHangsWhoeverLeavesWhenever) {
@@ -239,13 +252,7 @@ TEST(World, NeverHangsWhoeverLeavesWhenever) {
   }
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRISGEN_HAS_ADDRESS_SANITIZER
-#endif
-#endif
-
-#ifndef IRISGEN_HAS_ADDRESS_SANITIZER  // it takes terabytes of address space
+#ifndef IRISGEN_HAS_ADDRESS_SANITIZER
 /// Leaves this process no room for another thread's stack.
 void leave_no_room() {
   const std::uint64_t left = std::uint64_t{1} << 20;

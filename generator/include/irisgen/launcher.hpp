@@ -26,10 +26,11 @@ struct LauncherBuild {
   const iris::Manifest* manifest;
 };
 
-/// NAME.hpp: a class whose call operator takes the operation's buffers as typed pointers. It picks the build for the
-/// world at hand among those embedded in the program, and launches it from its manifest. `builds` are those of one
-/// kernel of the description, for all its worlds and targets; at least one. The class stands in an inline namespace
-/// that carries a hash of their manifests, so that two libraries of one program may each hold a kernel of one name.
+/// NAME.hpp: a class whose call operator takes the operation's buffers as typed pointers, or as tensors. It picks the
+/// build for the world at hand among those embedded in the program, and launches it from its manifest. `builds` are
+/// those of one kernel of the description, for all its worlds and targets; at least one. The class stands in an inline
+/// namespace that carries a hash of their manifests, so that two libraries of one program may each hold a kernel of one
+/// name.
 std::string emit_launcher(std::span<const LauncherBuild> builds, const LauncherOptions& options = {});
 
 /// One compiled build of one operation, to be embedded in a program.

@@ -9,11 +9,10 @@
 namespace iris {
 
 /// How the processes that are the ranks of one World reach one another. connect_processes() makes one; a program that
-/// has a way of its own, such as an MPI communicator, derives from this. rank(), size() and all_gather() are enough.
-/// Whoever does no more gives up that ranks are told at once of one that has gone: their kernels then wait for it as
-/// long as bounded waits last, and their collective calls as long as all_gather() does.
-///
-/// Groups of ranks need split() as well.
+/// has a way of its own derives from this. rank(), size() and all_gather() are enough. Whoever does no more gives up
+/// that ranks are told at once of one that has gone: their kernels then wait for it as long as bounded waits last, and
+/// their collective calls as long as all_gather() does. Groups of ranks need split() as well. connect_through() brings
+/// all of it.
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
@@ -46,6 +45,9 @@ class Bootstrap {
   virtual std::string notice(int /*rank*/) const { return {}; }
   /// Why that rank will never come again: "rank 2 (process 4711) has vanished …". Empty as long as it may.
   virtual std::string lost(int /*rank*/) const { return {}; }
+  /// This rank makes no call after this: those that others make with it should throw. What has loaded operations keeps
+  /// the Bootstrap longer than that.
+  virtual void leave() {}
 };
 
 struct ProcessOptions {
@@ -61,5 +63,9 @@ struct ProcessOptions {
 /// others. Throws std::runtime_error in words: no launcher, ranks on several hosts, who has not come in time, who says
 /// otherwise.
 std::shared_ptr<Bootstrap> connect_processes(const ProcessOptions& options = {});
+
+/// Meets the same processes as `others` does, as connect_processes() would if that had started them. Collective;
+/// `others` is needed for this call alone, which makes one all_gather() of a few hundred bytes.
+std::shared_ptr<Bootstrap> connect_through(Bootstrap& others, const ProcessOptions& options = {});
 
 }  // namespace iris

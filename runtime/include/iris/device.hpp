@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,8 +49,8 @@ struct ArgumentBytes {
   const void* data;
   std::size_t size;
 };
-/// A matrix without gaps, for Device::tensor_map: elements of 1 or 2 bytes; the data is aligned to 16 bytes, and so is
-/// each row.
+/// A matrix without gaps, for Device::tensor_map: elements of 1 or 2 bytes, or of 4, which are f32 that copies round to
+/// tf32; the data is aligned to 16 bytes, and so is each row.
 struct MatrixLayout {
   const void* data;
   std::int64_t element_bytes;
@@ -65,6 +66,40 @@ struct ExportedMemory {
   std::vector<std::size_t> sizes = {};  ///< of each, in bytes
   std::string handle = {};              ///< where no file stands for it: of the GPU's library
   std::size_t offset = 0;               ///< of the memory in what files or handle stand for
+};
+/// Addresses that stay where they are, and memory that is mapped to them in pieces, from the first address on without
+/// gaps: a rank's symmetric heap, or a peer's as it is addressed from here. Its end gives all of it back. The device is
+/// current in calls that may throw.
+class MemoryRange {
+ public:
+  MemoryRange() = default;
+  virtual ~MemoryRange() = default;
+  MemoryRange(const MemoryRange&) = delete;
+  MemoryRange& operator=(const MemoryRange&) = delete;
+
+  /// 256-byte aligned. Of a range that does not grow, null until its piece is mapped.
+  virtual char* begin() const = 0;
+  /// Pieces are of multiples of so many bytes.
+  virtual std::size_t unit() const = 0;
+  /// Maps memory of the device behind the last piece, zeroed. If it throws, all is as it was.
+  virtual void add(std::size_t bytes) = 0;
+  /// Maps the same that a file of another process's export_piece() stands for.
+  virtual void add_imported(int file, std::size_t bytes) = 0;
+  /// An open file that stands for the piece of this number, counted from 0 on; whoever asks for it closes it.
+  virtual int export_piece(std::size_t number) = 0;
+  /// Gives the last piece back. Addresses stay reserved.
+  virtual void remove_last() noexcept = 0;
+};
+struct RangeOptions {
+  std::size_t bytes = 0;          ///< of addresses
+  bool grows = true;              ///< false: it is one piece, of this length
+  bool among_processes = false;   ///< pieces come from another process, or go to one
+  std::vector<int> devices = {};  ///< of this process, by index, from which it is addressed beside this one
+};
+/// Whether memory that is mapped to a MemoryRange can grow there.
+struct MemoryGrowth {
+  std::string refusal = {};  ///< why not; empty if it can
+  std::size_t limit = 0;     ///< to which heaps grow where the program names no limit; 0: they do not
 };
 /// Most arguments that a launch may have.
 inline constexpr std::size_t max_arguments = 32;
@@ -87,14 +122,14 @@ class Device {
   /// Device memory that every peer can address; 256-byte aligned, zeroed. Fine-grained where that is a choice.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// As allocate(), of memory that other processes of this host can address, too: export_memory() gives an open file
-  /// that stands for it, which the caller closes; import_memory() is given such a file of another process and returns
-  /// where its memory lies here, until release().
-  virtual void* allocate_shared(std::size_t bytes) = 0;
-  virtual int export_memory(void* memory) = 0;
-  /// By what that is done: "IPC handles".
+  /// Addresses for a heap. Throws if there are not so many.
+  virtual std::unique_ptr<MemoryRange> reserve(const RangeOptions& options) = 0;
+  virtual MemoryGrowth growth() const = 0;
+  /// What the ranks of this machine may still take together of memory that is all theirs; the largest number where
+  /// only the attempt tells.
+  virtual std::uint64_t available_bytes() const { return std::numeric_limits<std::uint64_t>::max(); }
+  /// By what processes share memory: "IPC handles".
   virtual std::string sharing() const = 0;
-  virtual void* import_memory(int file, std::size_t bytes) = 0;
   /// Memory that this device did not allocate becomes addressable from the devices with these indexes, of this process.
   virtual void open_to_devices(void* memory, std::size_t bytes, std::span<const int> devices) = 0;
   /// It becomes addressable from other processes of this host, until release_adopted() of the same address.
@@ -102,6 +137,8 @@ class Device {
   /// Where that lies here which another process has exported, until release_adopted() of what this returns.
   virtual void* import_adopted(const ExportedMemory& exported, std::size_t bytes) = 0;
   virtual void release_adopted(void* memory) noexcept = 0;
+  /// A number of the allocation in which this lies, which no later one of this process has. 0 where that is not known.
+  virtual std::uint64_t allocation_of(const void* /*memory*/) const noexcept { return 0; }
   /// Host memory that device and host both address, zeroed.
   virtual void* allocate_host(std::size_t bytes) = 0;
   virtual void release_host(void* memory) noexcept = 0;

@@ -24,7 +24,9 @@ class Group {
 
   /// Bytes on the symmetric heap, 256-byte aligned, not cleared, at the same offset on every member. Collective: every
   /// member asks for the same size in the same order, or every one throws a sentence that tells who asked for what.
-  /// Throws when no block is free on all of them.
+  /// The heap grows where no block that is free on all of them is mapped; bases and what is allocated stay where they
+  /// are. Throws on every member alike when it has come to WorldOptions::heap_limit, or a member has no memory left,
+  /// saying which. Growing may wait for the device's kernels, and has no place in a capture.
   void* allocate(std::size_t bytes);
   /// Local, of what allocate() of this group, or of one of the same ranks, returned. Members free the same in the same
   /// order; the memory is reused after the group's next allocate() or barrier() by which all have done so.

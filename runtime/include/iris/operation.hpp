@@ -1,13 +1,16 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "iris/code_object.hpp"
 #include "iris/device.hpp"
 #include "iris/manifest.hpp"
+#include "iris/tensor_view.hpp"
 
 namespace iris {
 
@@ -49,6 +52,18 @@ class Operation {
   /// The same, as in `operation.launch({input, output})`.
   void launch(std::initializer_list<void*> buffers, const Extents& extents = {}, Stream stream = nullptr) {
     launch(std::span(buffers.begin(), buffers.size()), extents, stream);
+  }
+
+  /// The same on tensors, each of the argument's dtype, shape and row-major strides: dynamic extents are what the
+  /// shapes say, and need be given only where they stand in none. Throws a sentence that names the argument, what it
+  /// takes and what it was given. Where the description has an n alone, an argument that the manifest has as (8, n) may
+  /// be of one dimension, 8·n.
+  void launch(std::span<const TensorView> tensors, const Extents& extents = {}, Stream stream = nullptr);
+  /// The same, as in `operation.launch({input, output})`. A template, so that `launch({})` is of no buffers.
+  template <std::same_as<TensorView> View = TensorView>
+  void launch(std::initializer_list<std::type_identity_t<View>> tensors, const Extents& extents = {},
+              Stream stream = nullptr) {
+    launch(std::span(tensors.begin(), tensors.size()), extents, stream);
   }
 
   const Manifest& manifest() const;

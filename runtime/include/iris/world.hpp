@@ -16,10 +16,15 @@ namespace iris {
 struct WorldOptions {
   int size = 1;                         ///< not asked where processes join: whoever started them says
   std::string target = "host";          ///< host, or any GPU target of this machine
-  std::size_t heap_bytes = 256u << 20;  ///< of each rank
-  std::uint64_t seed = 0;               ///< of the host's order of execution
-  SourceLocator locate = {};            ///< for the host's reports of deadlocks: source_locator(), say
-  StoreWatch* watch = nullptr;          ///< on host; must outlive the World
+  std::size_t heap_bytes = 256u << 20;  ///< of each rank, mapped from the start, or heap_limit if that is less
+  /// To which each rank's heap grows as allocate() needs more. 0 stands for heap_bytes on GPUs, where others allocate,
+  /// too; on the CPU for the machine's memory, but no more than 64 GiB, and for heap_bytes where addresses are limited
+  /// (ulimit -v). Without virtual memory management (AMD before ROCm 7.2) no heap grows; where ranks are threads on
+  /// AMD's GPUs, memory that grows is not cached.
+  std::size_t heap_limit = 0;
+  std::uint64_t seed = 0;       ///< of the host's order of execution
+  SourceLocator locate = {};    ///< for the host's reports of deadlocks: source_locator(), say
+  StoreWatch* watch = nullptr;  ///< on host; must outlive the World
 };
 
 class Context;
@@ -30,7 +35,7 @@ class World {
   /// Throws a sentence if the devices are not there or the size is not 1…16.
   explicit World(const WorldOptions& options);
   /// A world whose ranks are processes, of which this one is one: connect_processes() unless told otherwise. Collective
-  /// over all of them; all must give the same target and heap size. run() then runs this process's rank alone, on the
+  /// over all of them; all must give the same target and heap sizes. run() then runs this process's rank alone, on the
   /// calling thread, and is collective as well: it returns when the bodies of all ranks are over. What kernels on
   /// `host` meet depends on the other processes, too, not on the seed alone.
   static World join(const WorldOptions& options = {}, std::shared_ptr<Bootstrap> bootstrap = nullptr);
@@ -45,12 +50,21 @@ class World {
   /// calls throw too (nobody hangs) and the first error is rethrown here, naming its rank.
   void run(const std::function<void(Context&)>& body);
 
+  /// The rank that this process is, for programs which have no place for a body: a framework's operators, a server. It
+  /// is there from the first call on, which is as if a run() began, until the World ends; that waits for this rank's
+  /// work, not for other ranks, whose later calls with this one throw. One thread uses it at a time, with what it has
+  /// made, after a call of this, which makes the rank's GPU current there. What its launches came to is thrown by its
+  /// synchronize() alone. Throws std::logic_error where ranks are threads, and while run()
+  /// runs; run() throws it once this has been called.
+  Context& context();
+
   struct State;
 
  private:
   explicit World(std::shared_ptr<State> state);
 
   std::shared_ptr<State> state_;  // with the operations that were loaded
+  std::unique_ptr<Context> context_;
 };
 
 /// One rank of a World, as its thread sees it: the group of all ranks, and what makes others.
@@ -64,6 +78,11 @@ class Context : public Group {
   /// A rank may be in as many groups as it likes, and makes the calls of all of them in an order that suits the others:
   /// ranks that wait for one another in calls of different groups are told so.
   Group group(const std::vector<int>& ranks);
+  /// Gives back memory at the heap's end that holds no allocation, in whole pieces as it has grown, but nothing of
+  /// WorldOptions::heap_bytes. Nothing else does: a program that frees and allocates in turn maps nothing anew.
+  /// Collective over all ranks: waits for this rank's work, then for every rank, and is a barrier(). Graphs that use
+  /// what was freed must not be launched any more. Returns how many bytes this rank's heap has lost.
+  std::size_t trim();
 
   struct State;
   explicit Context(State& state);

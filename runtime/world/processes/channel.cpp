@@ -15,6 +15,7 @@ namespace {
 struct Header {
   std::uint32_t kind;
   std::int32_t rank;
+  std::uint64_t call;
   std::uint64_t text;
   std::uint64_t bytes;
 };
@@ -30,7 +31,7 @@ Channel::Channel(Descriptor socket) : socket_(std::move(socket)) {
 }
 
 void Channel::queue(const Message& message) {
-  const Header header{static_cast<std::uint32_t>(message.kind), message.rank, message.text.size(),
+  const Header header{static_cast<std::uint32_t>(message.kind), message.rank, message.call, message.text.size(),
                       message.bytes.size()};
   output_.append(reinterpret_cast<const char*>(&header), sizeof header);
   output_ += message.text;
@@ -73,6 +74,7 @@ bool Channel::take_messages(std::vector<Message>& messages, std::size_t most) {
     if (input_.size() - taken < length) break;
     messages.push_back({.kind = static_cast<Message::Kind>(header.kind),
                         .rank = header.rank,
+                        .call = header.call,
                         .text = input_.substr(taken + sizeof header, header.text),
                         .bytes = input_.substr(taken + sizeof header + header.text, header.bytes)});
     taken += length;

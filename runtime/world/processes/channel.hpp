@@ -17,7 +17,7 @@ struct Message {
     welcome,     ///< from the hub, once all have come: their process ids, packed
     contribute,  ///< to the hub: a rank's part of an all_gather; `text` is the call, `bytes` a Contribution, packed
     withdraw,    ///< to the hub: this rank waits no longer for what it has contributed to
-    result,      ///< from the hub: all parts, packed; `text` is the subset
+    result,      ///< from the hub: all parts, packed
     deadlock,    ///< from the hub: ranks wait for one another, in words
     notice,      ///< to and from the hub: what a rank posts
     lost,        ///< from the hub: a rank will come no more; `text` says why
@@ -27,6 +27,9 @@ struct Message {
   };
   Kind kind = Kind::beat;
   std::int32_t rank = 0;
+  /// Which of the rank's calls this contributes to, withdraws from or answers, counted from 1. A rank may have given
+  /// up a call whose answer is on its way yet.
+  std::uint64_t call = 0;
   std::string text = {};
   std::string bytes = {};
 };

@@ -1,6 +1,5 @@
 #include "runtime/world/processes/descriptors.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,7 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <memory>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -22,26 +21,37 @@ namespace {
 
 constexpr std::chrono::seconds patience{5};
 
-/// Room for one descriptor; alignment makes it two.
+/// Linux takes no more in one message (SCM_MAX_FD).
+constexpr std::size_t most_at_once = 253;
+
 struct Control {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(most_at_once * sizeof(int))> bytes{};
 };
 
-/// The descriptor in it. None if there is not exactly one: what else came is closed.
-Descriptor descriptor_in(msghdr& message) {
+/// A message with files.
+struct Parcel {
+  std::string text;
+  std::vector<Descriptor> files;
+};
+
+std::vector<Descriptor> files_in(msghdr& message) {
+  std::vector<Descriptor> files;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return Descriptor(-1);
-  std::vector<Descriptor> received;
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return files;
   for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
     int number = -1;
     std::memcpy(&number, reinterpret_cast<const char*>(header) + at, sizeof number);
-    received.emplace_back(number);
+    files.emplace_back(number);
   }
-  return received.size() == 1 ? std::move(received.front()) : Descriptor(-1);
+  return files;
 }
 
-/// What was sent with a descriptor, and that; none if it came without.
-std::pair<std::string, Descriptor> read_descriptor(int socket) {
+[[noreturn]] void fail_for_open_files() {
+  throw std::runtime_error("this process has too many open files to be handed more; raise its limit (ulimit -n)");
+}
+
+/// An empty one if none comes. Throws if this process has no room for its files: the system drops them then.
+Parcel read_parcel(int socket) {
   std::array<char, 256> text{};
   Control control;
   iovec part{text.data(), text.size()};
@@ -51,24 +61,30 @@ std::pair<std::string, Descriptor> read_descriptor(int socket) {
   message.msg_control = control.bytes.data();
   message.msg_controllen = control.bytes.size();
   const ssize_t length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  if (length < 0) return {std::string(), Descriptor(-1)};
-  Descriptor descriptor = descriptor_in(message);
-  return {std::string(text.data(), static_cast<std::size_t>(length)), std::move(descriptor)};
+  if (length <= 0) return {};
+  Parcel parcel{std::string(text.data(), static_cast<std::size_t>(length)), files_in(message)};
+  if ((message.msg_flags & MSG_CTRUNC) != 0) fail_for_open_files();
+  return parcel;
 }
 
-bool send_descriptor(int socket, const std::string& text, int number) {
+/// False, with errno set, if it cannot be sent.
+bool send_parcel(int socket, const std::string& text, std::span<const Descriptor> files) {
   Control control;
+  const std::size_t bytes = files.size() * sizeof(int);
   iovec part{const_cast<char*>(text.data()), text.size()};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
+  message.msg_controllen = CMSG_SPACE(bytes);
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof number);
-  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  header->cmsg_len = CMSG_LEN(bytes);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const int number = files[i].get();
+    std::memcpy(CMSG_DATA(header) + i * sizeof number, &number, sizeof number);
+  }
   return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
 }
 
@@ -88,62 +104,99 @@ std::string DescriptorExchange::name_of(int rank) const {
   return "rank " + std::to_string(ranks_[static_cast<std::size_t>(rank)]);
 }
 
-std::string DescriptorExchange::offer(bool gives) const {
-  return pack({iris::name_of(listener_), secret_, gives ? "gives" : ""});
+std::string DescriptorExchange::offer(std::size_t files) const {
+  return pack({iris::name_of(listener_), secret_, std::to_string(files)});
 }
 
-std::vector<Descriptor> DescriptorExchange::complete(std::span<const std::string> offers, const Descriptor& own,
-                                                     const std::function<std::string(int rank)>& absence) {
-  std::vector<Descriptor> received;
-  std::vector<int> missing;
+void DescriptorExchange::complete(std::span<const std::string> offers, std::span<const Descriptor> own,
+                                  const std::function<std::string(int rank)>& absence, const Take& take) {
+  Missing missing;
   for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
-    const std::string& offer = offers[static_cast<std::size_t>(peer)];
-    received.emplace_back(-1);
-    if (peer == rank_) continue;
-    if (own.get() >= 0) send(offer, peer, own);
-    if (!unpack(offer, 3)[2].empty()) missing.push_back(peer);
+    const std::size_t files = std::stoul(unpack(offers[static_cast<std::size_t>(peer)], 3)[2]);
+    if (peer != rank_ && files > 0) missing[peer].count = files;
   }
-  if (own.get() >= 0) {
-    received[static_cast<std::size_t>(rank_)] = Descriptor(::fcntl(own.get(), F_DUPFD_CLOEXEC, 0));
-  }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!missing.empty()) {
-    receive_one(missing, received);
-    if (missing.empty()) break;
-    const std::string gone = absence(ranks_[static_cast<std::size_t>(missing.front())]);
-    if (gone.empty() && std::chrono::steady_clock::now() < deadline) continue;
-    throw std::runtime_error(name_of(rank_) + " was not given the memory of " + name_of(missing.front()) +
-                             (gone.empty() ? " within 5 s" : ": " + gone));
-  }
-  return received;
-}
-
-void DescriptorExchange::send(const std::string& offer, int peer, const Descriptor& own) const {
-  const auto fail = [&](const std::string& why) {
-    throw std::runtime_error(name_of(rank_) + " cannot hand its memory to " + name_of(peer) + ": " + why);
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto receive = [&] {
+    if (receive_one(missing, take)) {
+      deadline = std::chrono::steady_clock::now() + patience;
+      return;
+    }
+    for (const auto& [peer, given] : missing) {
+      const std::string gone = absence(ranks_[static_cast<std::size_t>(peer)]);
+      if (!gone.empty())
+        throw std::runtime_error(name_of(rank_) + " was not given the memory of " + name_of(peer) + ": " + gone);
+    }
+    if (std::chrono::steady_clock::now() < deadline) return;
+    throw std::runtime_error(name_of(rank_) +
+                             (missing.empty() ? " could not hand over its memory"
+                                              : " was not given the memory of " + name_of(missing.begin()->first)) +
+                             " within 5 s");
   };
-  const std::vector<std::string> said = unpack(offer, 3);
-  const Descriptor socket = connect_to(SOCK_SEQPACKET, said[0]);
-  if (socket.get() < 0) fail(std::strerror(errno));
-  if (!is_own(socket.get())) fail("another user's process listens in its place");
-  if (!send_descriptor(socket.get(), pack({said[1], std::to_string(rank_)}), own.get())) fail(std::strerror(errno));
+  for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
+    if (peer != rank_ && !own.empty()) send(offers[static_cast<std::size_t>(peer)], peer, own, receive);
+    deadline = std::chrono::steady_clock::now() + patience;
+  }
+  while (!missing.empty()) receive();
 }
 
-/// Waits a little for somebody, and takes what one of the missing ranks hands over. Who does not know the secret is
-/// not listened to.
-void DescriptorExchange::receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const {
+void DescriptorExchange::fail_to_reach(int peer, const std::string& why) const {
+  throw std::runtime_error(name_of(rank_) + " cannot hand its memory to " + name_of(peer) + ": " + why);
+}
+
+Descriptor DescriptorExchange::connect(const std::string& offer, int peer) const {
+  Descriptor socket = connect_to(SOCK_SEQPACKET | SOCK_NONBLOCK, unpack(offer, 3)[0]);
+  if (socket.get() < 0 && errno == EAGAIN) return socket;
+  if (socket.get() < 0) fail_to_reach(peer, std::strerror(errno));
+  if (!is_own(socket.get())) fail_to_reach(peer, "another user's process listens in its place");
+  return socket;
+}
+
+/// Each parcel over a connection of its own, which the other side never has to wait for. The system lets a user have
+/// only so many files on their way, and a listener so many connections: then some must be received first, here and
+/// there.
+void DescriptorExchange::send(const std::string& offer, int peer, std::span<const Descriptor> own,
+                              const std::function<void()>& make_room) const {
+  const std::string text = pack({unpack(offer, 3)[1], std::to_string(rank_)});
+  Descriptor socket(-1);
+  while (!own.empty()) {
+    if (socket.get() < 0) socket = connect(offer, peer);
+    if (socket.get() < 0) {
+      make_room();
+      continue;
+    }
+    const auto parcel = own.first(std::min(most_at_once, own.size()));
+    if (send_parcel(socket.get(), text, parcel)) {
+      own = own.subspan(parcel.size());
+      socket = Descriptor(-1);
+    } else if (errno == ETOOMANYREFS) {
+      make_room();
+    } else {
+      fail_to_reach(peer, std::strerror(errno));
+    }
+  }
+}
+
+/// Waits a little for somebody, and takes what one of the missing ranks hands over. Who does not know the secret, or
+/// gives more files than it has said, is not listened to. True if that was one of them.
+bool DescriptorExchange::receive_one(Missing& missing, const Take& take) const {
   pollfd waiting{listener_.get(), POLLIN, 0};
-  if (::poll(&waiting, 1, 100) <= 0) return;
+  if (::poll(&waiting, 1, 100) <= 0) return false;
   const Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (socket.get() < 0 || !is_own(socket.get())) return;
+  if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE)) fail_for_open_files();
+  if (socket.get() < 0 || !is_own(socket.get())) return false;
   const timeval a_second{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &a_second, sizeof a_second);
-  auto [text, file] = read_descriptor(socket.get());
+  Parcel parcel = read_parcel(socket.get());
   const auto sender = std::ranges::find_if(
-      missing, [&](int peer) { return text == pack({secret_, std::to_string(peer)}) && file.get() >= 0; });
-  if (sender == missing.end()) return;
-  received[static_cast<std::size_t>(*sender)] = std::move(file);
-  missing.erase(sender);
+      missing, [&](const auto& peer) { return parcel.text == pack({secret_, std::to_string(peer.first)}); });
+  if (sender == missing.end()) return false;
+  auto& [count, files] = sender->second;
+  if (parcel.files.empty() || parcel.files.size() > count - files.size()) return false;
+  std::ranges::move(parcel.files, std::back_inserter(files));
+  if (files.size() < count) return true;
+  const int peer = sender->first;
+  take(peer, std::move(missing.extract(sender).mapped().files));
+  return true;
 }
 
 }  // namespace iris

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,17 +18,29 @@ class DescriptorExchange {
   /// `ranks`: those that take part, as messages name them; offers are in their order. This one is number `rank`.
   DescriptorExchange(int rank, std::vector<int> ranks);
 
-  /// What every rank must be told of this one. `gives`: it has a descriptor to hand over.
-  std::string offer(bool gives) const;
+  /// What every rank must be told of this one, which has so many files to hand over.
+  std::string offer(std::size_t files) const;
 
-  /// Those of all ranks, by the offers of all; negative where a rank gives none. One's own is a copy. Throws if one
-  /// does not come within 5 s, or `absence` says that its rank, as messages name it, is gone.
-  std::vector<Descriptor> complete(std::span<const std::string> offers, const Descriptor& own,
-                                   const std::function<std::string(int rank)>& absence);
+  /// What is given by another rank, in its order. Closed unless it is kept, so that few files are open at a time.
+  using Take = std::function<void(int peer, std::vector<Descriptor> files)>;
+  /// By the offers of all: sends `own` to the others, and takes what each of those gives, in whichever order it comes.
+  /// Throws if nothing comes for 5 s, or `absence` says that a rank, as messages name it, is gone.
+  void complete(std::span<const std::string> offers, std::span<const Descriptor> own,
+                const std::function<std::string(int rank)>& absence, const Take& take);
 
  private:
-  void send(const std::string& offer, int peer, const Descriptor& own) const;
-  void receive_one(std::vector<int>& missing, std::vector<Descriptor>& received) const;
+  /// What a rank gives, and has given so far.
+  struct Given {
+    std::size_t count = 0;
+    std::vector<Descriptor> files = {};
+  };
+  using Missing = std::map<int, Given>;  ///< of the ranks that have not given all
+
+  [[noreturn]] void fail_to_reach(int peer, const std::string& why) const;
+  Descriptor connect(const std::string& offer, int peer) const;
+  void send(const std::string& offer, int peer, std::span<const Descriptor> own,
+            const std::function<void()>& make_room) const;
+  bool receive_one(Missing& missing, const Take& take) const;
 
   std::string name_of(int rank) const;
 

@@ -18,7 +18,7 @@ namespace iris {
 namespace {
 
 /// Changes with what processes say to one another.
-constexpr const char* protocol = "irisgen processes 2";
+constexpr const char* protocol = "irisgen processes 3";
 
 constexpr std::size_t most_of_stranger = 4096;
 constexpr std::size_t most_strangers = 64;
@@ -68,8 +68,10 @@ Hub::~Hub() {
 
 void Hub::serve() {
   std::optional<Clock::time_point> stopped;
+  std::chrono::milliseconds wait = Patience::tick;
   for (;;) {
-    wait_for_sockets();
+    wait_for_sockets(wait);
+    wait = Patience::tick;
     patience_.pass();
     accept_strangers();
     hear_strangers();
@@ -85,13 +87,14 @@ void Hub::serve() {
     if (!stopping_) continue;
     if (!stopped.has_value()) {
       stopped = patience_.now();
+      wait = {};
       continue;  // what ranks had said before, such as that they leave, is heard yet
     }
     if (everybody_is_told() || patience_.now() - *stopped > last_words) return;
   }
 }
 
-void Hub::wait_for_sockets() {
+void Hub::wait_for_sockets(std::chrono::milliseconds most) {
   std::vector<pollfd> sockets = {{wake_.number(), POLLIN, 0}};
   const auto add = [&](const Channel& channel) {
     sockets.push_back({channel.number(), static_cast<short>(POLLIN | (channel.has_output() ? POLLOUT : 0)), 0});
@@ -101,7 +104,7 @@ void Hub::wait_for_sockets() {
   for (const Seat& seat : seats_) {
     if (seat.channel != nullptr) add(*seat.channel);
   }
-  ::poll(sockets.data(), sockets.size(), static_cast<int>(Patience::tick.count()));
+  ::poll(sockets.data(), sockets.size(), static_cast<int>(most.count()));
   wake_.clear();
 }
 
@@ -204,6 +207,7 @@ void Hub::take(std::size_t rank, Message& message) {
   switch (message.kind) {
     case Message::Kind::contribute:
       seat.waits = true;
+      seat.call = message.call;
       seat.last_call = std::move(message.text);
       try {
         seat.contribution = Contribution::of(message.bytes, static_cast<int>(seats_.size()));
@@ -235,7 +239,6 @@ void Hub::take(std::size_t rank, Message& message) {
 /// If that was the last contribution to it.
 void Hub::conclude_round(const Contribution& last) {
   if (!missing_from(last).empty()) return;
-  Message result{.kind = Message::Kind::result, .text = last.subset};
   const std::vector<int> ranks = last.ranks;
   std::vector<std::string> parts;
   parts.reserve(ranks.size());
@@ -245,8 +248,12 @@ void Hub::conclude_round(const Contribution& last) {
     seat.contribution = {};
     seat.waits = false;
   }
-  result.bytes = pack(parts);
-  for (const int rank : ranks) seats_[static_cast<std::size_t>(rank)].channel->queue(result);
+  Message result{.kind = Message::Kind::result, .bytes = pack(parts)};
+  for (const int rank : ranks) {
+    Seat& seat = seats_[static_cast<std::size_t>(rank)];
+    result.call = seat.call;
+    seat.channel->queue(result);
+  }
 }
 
 /// Ranks of the subset that have not contributed to the same.
@@ -275,10 +282,11 @@ void Hub::end_deadlock() {
   std::vector<std::string> calls;
   calls.reserve(stuck_.size());
   for (const int rank : stuck_) calls.push_back(seats_[static_cast<std::size_t>(rank)].last_call);
-  const Message deadlock{.kind = Message::Kind::deadlock, .text = describe_deadlock(calls, stuck_)};
+  Message deadlock{.kind = Message::Kind::deadlock, .text = describe_deadlock(calls, stuck_)};
   for (const int rank : stuck_) {
     Seat& seat = seats_[static_cast<std::size_t>(rank)];
     seat.waits = false;
+    deadlock.call = seat.call;
     seat.channel->queue(deadlock);
   }
   stuck_.clear();

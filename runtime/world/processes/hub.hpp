@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -44,8 +45,9 @@ class Hub {
     pid_t process = 0;
     Clock::time_point last_heard;
     bool has_come = false;
-    bool waits = false;     // for the others of its contribution's subset
-    std::string last_call;  // that it made
+    bool waits = false;      // for the others of its contribution's subset
+    std::uint64_t call = 0;  // the number of its last one
+    std::string last_call;   // that it made
     Contribution contribution;
   };
   /// Has connected, and not said which rank it is.
@@ -55,7 +57,7 @@ class Hub {
   };
 
   void serve();
-  void wait_for_sockets();
+  void wait_for_sockets(std::chrono::milliseconds most);
   bool accepts() const;
   void accept_strangers();
   void hear_strangers();
@@ -80,10 +82,10 @@ class Hub {
   Patience patience_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point last_beat_ = began_;
-  Clock::time_point accepts_from_ = began_;
-  bool complete_ = false;   // all have come
-  std::string failure_;     // of the last rank that is lost, in words
-  std::vector<int> stuck_;  // ranks that wait for one another, as it seems
+  Clock::time_point accepts_from_ = {};  // later where there are no descriptors
+  bool complete_ = false;                // all have come
+  std::string failure_;                  // of the last rank that is lost, in words
+  std::vector<int> stuck_;               // ranks that wait for one another, as it seems
   Clock::time_point stuck_since_ = began_;
   std::vector<Seat> seats_;
   std::list<Stranger> strangers_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -101,6 +102,20 @@ std::optional<LaunchedProcess> launched_process(const Environment& environment) 
     return LaunchedProcess{rank, size, local_rank, launcher.name, job_of(environment, launcher)};
   }
   return std::nullopt;
+}
+
+std::string host_name() {
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  return name;
+}
+
+void check_one_host(const std::vector<std::string>& host_names) {
+  for (std::size_t rank = 0; rank < host_names.size(); ++rank) {
+    if (host_names[rank] == host_names.front()) continue;
+    throw std::runtime_error("rank " + std::to_string(rank) + " is on another host than rank 0; the ranks of one " +
+                             "world are processes of one host");
+  }
 }
 
 }  // namespace iris

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace iris {
 
@@ -21,5 +22,10 @@ using Environment = std::function<const char*(const char* name)>;
 /// Nothing if no launcher says. Throws std::runtime_error in words if what is said makes no sense, or if ranks are on
 /// several hosts.
 std::optional<LaunchedProcess> launched_process(const Environment& environment);
+
+/// The same in all processes of a host until it is started anew.
+std::string host_name();
+/// Throws unless all ranks have said the same.
+void check_one_host(const std::vector<std::string>& host_names);
 
 }  // namespace iris

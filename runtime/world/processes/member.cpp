@@ -53,10 +53,17 @@ Member::Member(const LaunchedProcess& self, const std::string& name, const Proce
   }
 }
 
+void Member::leave() {
+  const std::lock_guard lock(mutex_);
+  if (!leaving_) channel_->queue({.kind = Message::Kind::bye});
+  leaving_ = true;
+  wake_.wake();
+}
+
 Member::~Member() {
+  leave();
   {
     const std::lock_guard lock(mutex_);
-    channel_->queue({.kind = Message::Kind::bye});
     stopping_ = true;
   }
   wake_.wake();
@@ -123,12 +130,13 @@ std::vector<std::string> Member::all_gather_among(const Subset& subset, const st
   }
   {
     const std::lock_guard lock(mutex_);
+    if (leaving_) throw std::runtime_error(call + " cannot be done: this rank has left its world");
     result_.reset();
     deadlock_.clear();
     call_ = call;
-    subset_ = subset.name;
+    ++call_number_;
     const Contribution mine{.subset = subset.name, .ranks = subset.ranks, .bytes = bytes};
-    channel_->queue({.kind = Message::Kind::contribute, .text = call, .bytes = mine.pack()});
+    channel_->queue({.kind = Message::Kind::contribute, .call = call_number_, .text = call, .bytes = mine.pack()});
   }
   wake_.wake();
   await_result(subset, call, known_news);
@@ -152,7 +160,7 @@ void Member::await_result(const Subset& subset, const std::string& call, std::ui
     if (why.empty()) continue;
     const std::lock_guard lock(mutex_);
     if (result_.has_value()) return;
-    channel_->queue({.kind = Message::Kind::withdraw});
+    channel_->queue({.kind = Message::Kind::withdraw, .call = call_number_});
     wake_.wake();
     throw std::runtime_error(why.insert(0, call + " cannot be done: "));
   }
@@ -161,14 +169,17 @@ void Member::await_result(const Subset& subset, const std::string& call, std::ui
 /// Why a call in the subset waits for a rank that will not make it; empty while it may. The whole needs everybody, and
 /// a rank whose body is over goes on taking part there.
 std::string Member::why_in_vain(const Subset& subset) const {
+  std::vector<int> noticed;
   {
     const std::lock_guard lock(mutex_);
+    noticed = noticed_;
     if (first_loss() != nullptr && (subset.name.empty() || hub_is_gone_)) return *first_loss();
-    for (const int rank : subset.ranks) {
-      if (!lost_[static_cast<std::size_t>(rank)].empty()) return lost_[static_cast<std::size_t>(rank)];
+    for (const std::size_t rank : losses_) {  // others may have gone because the first has
+      if (std::ranges::find(subset.ranks, static_cast<int>(rank)) != subset.ranks.end()) return lost_[rank];
     }
   }
-  for (const int rank : subset.ranks) {
+  for (const int rank : noticed) {
+    if (std::ranges::find(subset.ranks, rank) == subset.ranks.end()) continue;
     const std::string why = subset.absence != nullptr && rank != self_.rank ? subset.absence(rank) : std::string();
     if (!why.empty()) return why;
   }
@@ -280,23 +291,26 @@ void Member::take(Message& message) {
       refusal_ = std::move(message.text);
       return;
     case Message::Kind::result:
-      if (message.text != subset_) return;
+      if (message.call != call_number_) return;
       result_ = std::move(message.bytes);
       last_call_ = call_;
       return;
     case Message::Kind::deadlock:
-      deadlock_ = std::move(message.text);
+      if (message.call == call_number_) deadlock_ = std::move(message.text);
       return;
     case Message::Kind::notice:
       ++news_;
-      if (rank < notices_.size()) notices_[rank] = std::move(message.bytes);
+      if (rank >= notices_.size()) return;
+      notices_[rank] = std::move(message.bytes);
+      std::erase(noticed_, message.rank);
+      noticed_.push_back(message.rank);
       return;
     case Message::Kind::lost:
     case Message::Kind::left:
       ++news_;
       if (rank >= lost_.size() || !lost_[rank].empty()) return;
       lost_[rank] = std::move(message.text);
-      if (!first_lost_.has_value()) first_lost_ = rank;
+      losses_.push_back(rank);
       entries_.push_back({message.kind == Message::Kind::lost ? LogLevel::warning : LogLevel::debug, lost_[rank]});
       return;
     default:
@@ -308,18 +322,18 @@ void Member::take(Message& message) {
 void Member::lose_hub(const std::string& how) {
   hub_is_gone_ = true;
   ++news_;
-  if (!lost_.front().empty()) return;  // it has said so itself
+  if (leaving_ || !lost_.front().empty()) return;  // we, or it, have said so
   std::string words = "rank 0";
   if (!hub_process_.empty()) words += " (process " + hub_process_ + ")";
   words += " " + how;
   words += last_call_.empty() ? " before its first call" : " after its call of " + last_call_;
   lost_.front() = words;
   entries_.push_back({LogLevel::warning, words});
-  if (!first_lost_.has_value()) first_lost_ = 0;
+  losses_.push_back(0);
 }
 
 const std::string* Member::first_loss() const {
-  return first_lost_.has_value() ? &lost_[*first_lost_] : nullptr;
+  return losses_.empty() ? nullptr : &lost_[losses_.front()];
 }
 
 }  // namespace iris

@@ -35,6 +35,7 @@ class Member final : public Bootstrap, public std::enable_shared_from_this<Membe
   void post(const std::string& notice) override;
   std::string notice(int rank) const override;
   std::string lost(int rank) const override;
+  void leave() override;
 
   /// That of a subset; of one with no name, of all ranks.
   std::vector<std::string> all_gather_among(const Subset& subset, const std::string& bytes, const std::string& call);
@@ -61,21 +62,23 @@ class Member final : public Bootstrap, public std::enable_shared_from_this<Membe
   std::unique_ptr<Channel> channel_;
   Clock::time_point last_heard_ = began_;
   Clock::time_point last_beat_ = began_;
+  bool leaving_ = false;
   bool stopping_ = false;
   bool hub_is_gone_ = false;
   bool welcome_ = false;
   std::string refusal_;
   std::string hub_process_;
   std::string call_;
-  std::string subset_;     // in which that is made
-  std::string last_call_;  // that all ranks have made
+  std::uint64_t call_number_ = 0;  // its number, which the answer bears
+  std::string last_call_;          // that all ranks have made
   std::optional<std::string> result_;
   std::string deadlock_;    // in which the call was found, in words
   std::uint64_t news_ = 0;  // of other ranks that have come
   Subset all_;
   std::vector<std::string> notices_;
-  std::vector<std::string> lost_;  // by rank; empty: not lost
-  std::optional<std::size_t> first_lost_;
+  std::vector<int> noticed_;         // ranks that have posted, the latest last
+  std::vector<std::string> lost_;    // by rank; empty: not lost
+  std::vector<std::size_t> losses_;  // ranks, in the order in which that was heard
   /// What is to be logged once the mutex is free: a sink may ask who is lost, or take its time.
   struct LogEntry {
     LogLevel level;

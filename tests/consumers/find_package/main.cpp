@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <iris/manifest.hpp>
+#include <iris/tensor.hpp>
 #include <iris/world.hpp>
 #include "total.hpp"
 
@@ -31,15 +32,14 @@ int main() {
   const auto manifest = iris::parse_manifest(app::kernels::Total::embedded().front().manifest);
   if (manifest.variant != "ring") throw std::runtime_error("the tuning table was not asked");  // no model takes it
   const std::int64_t count = manifest.problem.extent("n").value;
-  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
 
   iris::World world({.size = ranks, .target = "host"});
   world.run([&](iris::Context& context) {
-    auto* input = static_cast<float*>(context.allocate(bytes));
-    auto* output = static_cast<float*>(context.allocate(bytes));
+    const iris::Tensor input = iris::empty(context, {count});
+    const iris::Tensor output = iris::empty(context, {count});
     for (std::int64_t index = 0; index < count; ++index) {
-      input[index] = value_of(context.rank(), index);
-      output[index] = NAN;
+      input->data<float>()[index] = value_of(context.rank(), index);
+      output->data<float>()[index] = NAN;
     }
     context.barrier();
 
@@ -47,7 +47,7 @@ int main() {
     total(input, output);
     context.barrier();
 
-    if (!agrees(output, count)) throw std::runtime_error("the result is wrong");
+    if (!agrees(output->data<float>(), count)) throw std::runtime_error("the result is wrong");
   });
   std::printf("n = %lld: %d ranks agree with the reference\n", static_cast<long long>(count), ranks);
 }

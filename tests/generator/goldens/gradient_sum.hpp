@@ -3,6 +3,7 @@
 
 #include <iris/embedded.hpp>
 #include <iris/operation.hpp>
+#include <iris/tensor_view.hpp>
 #include <iris/world.hpp>
 #include <span>
 
@@ -27,6 +28,11 @@ class GradientSum {
   void operator()(const float* input, float* output, iris::Stream stream = nullptr) {
     void* const buffers[] = {const_cast<float*>(input), output};
     operation_.launch(buffers, {}, stream);
+  }
+
+  /// The same on tensors, whose dtypes, shapes and strides are checked.
+  void operator()(const iris::TensorView& input, const iris::TensorView& output, iris::Stream stream = nullptr) {
+    operation_.launch({input, output}, {}, stream);
   }
 
   /// Every build of this kernel in the program.

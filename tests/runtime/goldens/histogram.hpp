@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <iris/embedded.hpp>
 #include <iris/operation.hpp>
+#include <iris/tensor_view.hpp>
 #include <iris/world.hpp>
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_b3e37be41396b00c {
+inline namespace builds_e3741f48a47957dd {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -32,6 +33,11 @@ class Histogram {
     operation_.launch(buffers, {}, stream);
   }
 
+  /// The same on tensors, whose dtypes, shapes and strides are checked.
+  void operator()(const iris::TensorView& values, const iris::TensorView& counts, iris::Stream stream = nullptr) {
+    operation_.launch({values, counts}, {}, stream);
+  }
+
   /// Every build of this kernel in the program.
   static std::span<const iris::EmbeddedOperation> embedded();
 
@@ -39,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_b3e37be41396b00c
+}  // namespace builds_e3741f48a47957dd
 }  // namespace irisgen_kernels
