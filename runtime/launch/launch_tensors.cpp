@@ -11,7 +11,7 @@ namespace iris {
 
 namespace {
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
@@ -23,7 +23,8 @@ struct Given {
 
   /// `gradient_sum: 'input' is f32 (4, 8); …`
   std::runtime_error error(const std::string& why) const {
-    return std::runtime_error(manifest.name + ": " + quoted(argument.name) + " is " + to_string(tensor) + "; " + why);
+    return std::runtime_error(manifest.name + ": " + in_quotes(argument.name) + " is " + to_string(tensor) + "; " +
+                              why);
   }
   std::runtime_error shape_error() const {
     return error("this kernel takes " + describe_shape(manifest.problem, argument.shape) + " there");
@@ -103,7 +104,7 @@ Extents extents_of(const Manifest& manifest, std::span<const TensorView> tensors
       const auto before = extents.find(name);
       if (before.has_value() && *before != value) {
         throw given.error("there " + name + " is " + std::to_string(value) + ", but by " +
-                          (origins[index] == "the launch" ? "the launch" : quoted(origins[index])) + " it is " +
+                          (origins[index] == "the launch" ? "the launch" : in_quotes(origins[index])) + " it is " +
                           std::to_string(*before));
       }
       if (!before.has_value()) origins[index] = given.argument.name;
