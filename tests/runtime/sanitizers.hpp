@@ -10,3 +10,13 @@
 #define IRISGEN_HAS_UNDEFINED_SANITIZER
 #endif
 #endif
+
+namespace iris::test {
+
+#ifdef IRISGEN_HAS_ADDRESS_SANITIZER
+inline constexpr bool with_sanitizers = true;
+#else
+inline constexpr bool with_sanitizers = false;
+#endif
+
+}  // namespace iris::test
