@@ -42,7 +42,7 @@ __device__ __forceinline__ Operand<Config> operand_b(const OperandMaps<Config>& 
   return operand;
 }
 
-/// The part of a product that lies in a range along k, which is not empty and begins at a multiple of tile_k. Of
+/// The part of a product that lies in a range along k: one of `parts` shards of it, in multiples of tile_k. Of
 /// matrices in memory, not of gathered rows.
 template <typename Config>
 __device__ __forceinline__ TileProduct<Operand<Config>> along_k(const TileProduct<Operand<Config>>& product,

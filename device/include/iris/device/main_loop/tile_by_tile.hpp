@@ -38,6 +38,9 @@ struct TileByTile {
   __device__ __forceinline__ static TileProduct<Operand<Config>> along_k(const TileProduct<Operand<Config>>& product,
                                                                          const Range& depth) {
     const i64 count = depth.end - depth.begin;
+    // Where k is known, so is this; but LLVM loses it in some divisions of k, and makes code for what cannot be.
+    const i64 whole_slices = product.a.matrix.columns / Config::tile_k;
+    if (count <= (whole_slices / Config::parts - 1) * Config::tile_k) __builtin_unreachable();
     const auto& b = product.b;
     return {product.a.columns(depth.begin, count),
             Config::LayoutB::contiguous_along_k ? b.columns(depth.begin, count) : b.rows(depth.begin, count),
