@@ -35,30 +35,14 @@ struct Combination {
   Route route;
   std::size_t number;  ///< another for each combination, so that samples differ
 
-  /// Nothing divides its extents, but for rows that are distributed to the ranks.
   std::vector<Sample> samples() const {
-    const std::vector<std::string> ops = test::ops_of(algorithm);
-    std::vector<Sample> all;
-    if (test::test_all()) {
-      const std::vector<std::string> layouts = test::layouts_of(algorithm);
-      for (const auto& [world, dtype, op, dynamic, layout] :
-           test::rows_of<5>({worlds.size(), test::dtypes_of(algorithm).size(), ops.size(), 2, layouts.size()})) {
-        all.push_back(sample(world, dtype, ops[op], dynamic == 1));
-        all.back().layout = layouts[layout];
-      }
-      return all;
-    }
-    // Three types on each route, other ones for the next algorithm; with each another world and op.
-    for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes_of(algorithm).size();
-      const std::size_t world = (2 * dtype + number) % worlds.size();
-      all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));
-    }
-    if (test::is_matmul(algorithm)) {
-      const bool nvidia = std::string_view(route.compiler) == "nvrtc";
-      const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
-      all.insert(all.end(), on_units.begin(), on_units.end());
-    }
+    std::vector<Sample> all = test::test_all() ? every_sample() : some_samples();
+    if (!test::is_matmul(algorithm)) return all;
+    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a third.
+    const bool nvidia = std::string_view(route.compiler) == "nvrtc";
+    const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
+    const std::size_t step = algorithm.pattern == "matmul" || test::test_all() ? 1 : 3;
+    for (std::size_t i = number % step; i < on_units.size(); i += step) all.push_back(on_units[i]);
     return all;
   }
 
@@ -68,6 +52,31 @@ struct Combination {
   friend std::ostream& operator<<(std::ostream& out, const Combination& that) { return out << that.name(); }
 
  private:
+  std::vector<Sample> every_sample() const {
+    const std::vector<std::string> ops = test::ops_of(algorithm);
+    const std::vector<std::string> layouts = test::layouts_of(algorithm);
+    std::vector<Sample> all;
+    for (const auto& [world, dtype, op, dynamic, layout] :
+         test::rows_of<5>({worlds.size(), test::dtypes_of(algorithm).size(), ops.size(), 2, layouts.size()})) {
+      all.push_back(sample(world, dtype, ops[op], dynamic == 1));
+      all.back().layout = layouts[layout];
+    }
+    return all;
+  }
+
+  /// Three types on each route, other ones for the next algorithm; with each another world and op.
+  std::vector<Sample> some_samples() const {
+    const std::vector<std::string> ops = test::ops_of(algorithm);
+    std::vector<Sample> all;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes_of(algorithm).size();
+      const std::size_t world = (2 * dtype + number) % worlds.size();
+      all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));
+    }
+    return all;
+  }
+
+  /// Nothing divides its extents, but for rows that are distributed to the ranks.
   Sample sample(std::size_t world, std::size_t dtype, const std::string& op, bool dynamic) const {
     Sample sample{
         .algorithm = algorithm, .world = worlds.at(world), .dtype = test::dtypes_of(algorithm).at(dtype), .op = op};

@@ -216,12 +216,12 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
   for (const std::string& target : targets()) {
     std::vector<std::pair<std::string, std::string>> builds = {
         {"f32", ""}, {test::dtype_of(GetParam().algorithm, {"bf16", "f64"}), ""}};
-    // How B is read is the same in all templates.
+    // How operands are read and multiplied is the same in all templates.
     if (GetParam().algorithm.pattern == "matmul") {
       for (const char* dtype : {"f32", "tf32", "bf16", "f64"}) builds.emplace_back(dtype, "nk");
+      builds.emplace_back("f64", "");
+      if (target != "gfx90a") builds.emplace_back("e4m3", "nk");
     }
-    if (test::is_matmul(GetParam().algorithm)) builds.emplace_back("f64", "");
-    if (test::is_matmul(GetParam().algorithm) && target != "gfx90a") builds.emplace_back("e4m3", "nk");
     for (const auto& [dtype, layout] : builds) {
       const irisgen::Plan plan = this->plan(target, dtype, layout);
       const std::vector<CompileRequest> requests = make_requests(plan, emit_sources(plan));
