@@ -111,3 +111,16 @@ __device__ void has_one_exit_at_its_end(const Context& context, typename Config:
   if (thread_index() < n) out[thread_index()] = 1;
   return;
 }
+
+template <typename Config>
+__device__ void returns_past_blocks_that_go_on(const Context& context, typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  for (i64 round = 0; round < m; ++round) {
+    if (block_index() == round) continue;
+    for (i64 i = thread_index(); i < n; i += Config::threads) {
+      if (out[i] == 0) break;
+      out[i] = 1;
+    }
+    return;
+  }
+}

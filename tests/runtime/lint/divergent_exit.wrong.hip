@@ -118,3 +118,28 @@ __device__ void returns_by_what_its_element_is(const Context& context, const typ
   if (value == 0) return;  // expect: iris-divergent-exit
   out[thread_index()] = 1 / value;
 }
+
+template <typename Config>
+__device__ void returns_past_threads_that_go_on(const Context& context, typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  for (i64 round = 0; round < m; ++round) {
+    if (thread_index() == round) continue;
+    out[round * n + thread_index()] = 1;
+    if (round == 7) return;  // expect: iris-divergent-exit
+  }
+}
+
+template <typename Config>
+__device__ void returns_past_threads_that_have_left(const Context& context, typename Config::Element* out, i64 m,
+                                                    i64 n) {
+  Launch<Config> launch(context);
+  for (i64 round = 0; round < m; ++round) {
+    {
+      if (out[thread_index()] == 0) break;
+    }
+    if (m > 3) {
+      out[thread_index()] = 0;
+      return;  // expect: iris-divergent-exit
+    }
+  }
+}

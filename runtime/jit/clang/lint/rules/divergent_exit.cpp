@@ -66,15 +66,8 @@ class DivergentExits {
   void check_exit(const clang::Stmt* statement, const Scope& scope) {
     const bool leaves = llvm::isa<clang::ReturnStmt>(statement) || is_jump_out(statement, scope);
     if (!leaves || !is_behind(statement, scope)) return;
-    const clang::Expr* parting = nullptr;
-    for (const clang::Stmt* outer = unit_.parents->getParent(statement); outer != scope.block;
-         outer = unit_.parents->getParent(outer)) {
-      const clang::Expr* condition = deciding(outer);
-      if (condition != nullptr && (model_.differences.of(condition) & threads) != 0) {
-        parting = condition;
-        break;
-      }
-    }
+    const clang::Expr* parting = parting_within(statement, scope.block);
+    if (parting == nullptr) parting = parting_before(statement, scope);
     if (parting == nullptr) return;
     Diagnostic* finding = findings_.add(
         divergent_exit, statement->getSourceRange(),
@@ -83,14 +76,52 @@ class DivergentExits {
     findings_.note(finding, parting->getSourceRange(), "this differs among threads");
   }
 
+  /// What has some threads come to the statement and others not, of what stands around it within `outermost`.
+  const clang::Expr* parting_within(const clang::Stmt* statement, const clang::Stmt* outermost) const {
+    for (const clang::Stmt* outer = unit_.parents->getParent(statement); outer != outermost;
+         outer = unit_.parents->getParent(outer)) {
+      const clang::Expr* condition = deciding(outer);
+      if (condition != nullptr && (model_.differences.of(condition) & threads) != 0) return condition;
+    }
+    return nullptr;
+  }
+
+  /// The same of what stands before it: a `break` or `continue` by which some threads pass it over, and stay in the
+  /// Launch.
+  const clang::Expr* parting_before(const clang::Stmt* statement, const Scope& scope) const {
+    const clang::Expr* parting = nullptr;
+    for (const clang::Stmt* later = statement; later != scope.block && parting == nullptr;
+         later = unit_.parents->getParent(later)) {
+      const clang::Stmt* const around = unit_.parents->getParent(later);
+      if (!llvm::isa<clang::CompoundStmt>(around)) continue;
+      for (const clang::Stmt* earlier : around->children()) {
+        if (earlier == later || parting != nullptr) break;
+        for_each_below(earlier, [&](const clang::Stmt* jump) {
+          const bool passes =
+              is_jump(jump) && jumped_from(jump, scope.block) != nullptr && jumped_from(jump, around) == nullptr;
+          if (passes && parting == nullptr) parting = parting_within(jump, around);
+        });
+      }
+    }
+    return parting;
+  }
+
+  static bool is_jump(const clang::Stmt* statement) {
+    return llvm::isa<clang::BreakStmt, clang::ContinueStmt>(statement);
+  }
+
+  /// The loop, or the switch, that a jump leaves or goes on with, if it stands within `outermost`.
+  const clang::Stmt* jumped_from(const clang::Stmt* jump, const clang::Stmt* outermost) const {
+    const bool breaks = llvm::isa<clang::BreakStmt>(jump);
+    for (const clang::Stmt* outer = jump; outer != outermost; outer = unit_.parents->getParent(outer)) {
+      if (is_loop(outer) || (breaks && llvm::isa<clang::SwitchStmt>(outer))) return outer;
+    }
+    return nullptr;
+  }
+
   /// A `break` or `continue` of a loop around the Launch's scope.
   bool is_jump_out(const clang::Stmt* statement, const Scope& scope) const {
-    const bool breaks = llvm::isa<clang::BreakStmt>(statement);
-    if (!breaks && !llvm::isa<clang::ContinueStmt>(statement)) return false;
-    for (const clang::Stmt* outer = statement; outer != scope.block; outer = unit_.parents->getParent(outer)) {
-      if (is_loop(outer) || (breaks && llvm::isa<clang::SwitchStmt>(outer))) return false;
-    }
-    return true;
+    return is_jump(statement) && jumped_from(statement, scope.block) == nullptr;
   }
 
   /// Before its declaration there is no Launch to be left.
