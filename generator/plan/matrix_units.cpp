@@ -130,13 +130,17 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 /// Measured on an H200, at depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and
 /// between a tile and the next some time is lost, less where a warp stores a tile's rows in place of copies.
 double wgmma_tile_us(const Target& target, const Products& products, const Tiles& tiles, double k) {
+  struct Measured {
+    std::int64_t tile_n;
+    double share;
+    double between_copies_us;
+    double between_stores_us;
+  };
+  constexpr std::array table = {Measured{256, 1, 1.5, 1.5}, Measured{192, 0.96, 1.9, 1.9},
+                                Measured{128, 0.95, 2.5, 1.9}, Measured{64, 0.61, 3.0, 1.3}};
+  const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
   const bool stored = products.shipped_bytes == 0 && products.depth_parts == 1;
-  const double share = tiles.n == 256 ? 1 : tiles.n == 192 ? 0.96 : tiles.n == 128 ? 0.95 : 0.61;
-  const double between_us = tiles.n == 256   ? 1.5
-                            : tiles.n == 192 ? 1.9
-                            : tiles.n == 128 ? (stored ? 1.9 : 2.5)
-                                             : (stored ? 1.3 : 3.0);
-  return tile_us(target, tiles, k, share, between_us);
+  return tile_us(target, tiles, k, row.share, stored ? row.between_stores_us : row.between_copies_us);
 }
 
 /// How much longer products take beside blocks that move data, measured there too: narrow tiles read more operands, for

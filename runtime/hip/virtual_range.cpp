@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/system/whole_units.hpp"
+
 namespace iris::hip {
 namespace {
 
@@ -22,7 +24,7 @@ VirtualRange::VirtualRange(const Caller& caller, const RangeOptions& options, Cl
   const AllocationProperties wanted = properties();
   caller_.check(call().hipMemGetAllocationGranularity(&unit_, &wanted, granularity_recommended),
                 "hipMemGetAllocationGranularity");
-  const std::size_t bytes = (std::max<std::size_t>(options.bytes, 1) + unit_ - 1) / unit_ * unit_;
+  const std::size_t bytes = whole_units(options.bytes, unit_);
   void* memory = nullptr;
   caller_.check(call().hipMemAddressReserve(&memory, bytes, 0, nullptr, 0), "hipMemAddressReserve",
                 byte_count(bytes) + " of addresses");

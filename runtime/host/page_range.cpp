@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "runtime/system/whole_units.hpp"
 
 namespace iris::host {
 namespace {
@@ -30,7 +31,7 @@ PageRange::PageRange(std::shared_ptr<Engine> engine, int rank, const RangeOption
       rank_(rank),
       among_processes_(options.among_processes),
       unit_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
-      reserved_((std::max<std::size_t>(options.bytes, 1) + unit_ - 1) / unit_ * unit_) {
+      reserved_(whole_units(options.bytes, unit_)) {
   void* memory = ::mmap(nullptr, reserved_, PROT_NONE, reservation, -1, 0);
   if (memory == MAP_FAILED) {
     throw std::runtime_error("rank " + std::to_string(rank_) + " cannot reserve " + std::to_string(reserved_) +

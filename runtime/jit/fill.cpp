@@ -186,8 +186,6 @@ void check_linspace(const char* call, Dtype dtype, double start, double end) {
   }
 }
 
-constexpr const char* take_randint = "take randint";
-
 /// A tensor of `call`, filled when it is returned. A kernel that is compiled, loaded or run may fail on one rank alone.
 template <typename Fill>
 Tensor filled(const char* call, Group& group, const Shape& shape, Dtype dtype, Stream stream, const Fill& fill) {
@@ -197,6 +195,20 @@ Tensor filled(const char* call, Group& group, const Shape& shape, Dtype dtype, S
     group.synchronize(stream);
   });
   return tensor;
+}
+
+void fill_random(const char* call, FillKind kind, Group& group, const TensorView& tensor, const Seed& seed,
+                 Stream stream) {
+  check_writable(call, tensor);
+  check_is_float(call, tensor.dtype(), "take randint");
+  launch(group, kind, tensor, stream, seed.seed, static_cast<std::uint64_t>(seed.sequence));
+}
+
+Tensor random(const char* call, FillKind kind, Group& group, const Shape& shape, Dtype dtype, const Seed& seed,
+              Stream stream) {
+  check_is_float(call, dtype, "take randint");
+  return filled(call, group, shape, dtype, stream,
+                [&](const TensorView& tensor) { fill_random(call, kind, group, tensor, seed, stream); });
 }
 
 }  // namespace
@@ -248,27 +260,19 @@ Tensor linspace(Group& group, double start, double end, std::int64_t count, Dtyp
 }
 
 void fill_rand(Group& group, const TensorView& tensor, const Seed& seed, Stream stream) {
-  check_writable("fill_rand", tensor);
-  check_is_float("fill_rand", tensor.dtype(), take_randint);
-  launch(group, FillKind::uniform, tensor, stream, seed.seed, static_cast<std::uint64_t>(seed.sequence));
+  fill_random("fill_rand", FillKind::uniform, group, tensor, seed, stream);
 }
 
 Tensor rand(Group& group, const Shape& shape, Dtype dtype, const Seed& seed, Stream stream) {
-  check_is_float("rand", dtype, take_randint);
-  return filled("rand", group, shape, dtype, stream,
-                [&](const TensorView& tensor) { fill_rand(group, tensor, seed, stream); });
+  return random("rand", FillKind::uniform, group, shape, dtype, seed, stream);
 }
 
 void fill_randn(Group& group, const TensorView& tensor, const Seed& seed, Stream stream) {
-  check_writable("fill_randn", tensor);
-  check_is_float("fill_randn", tensor.dtype(), take_randint);
-  launch(group, FillKind::normal, tensor, stream, seed.seed, static_cast<std::uint64_t>(seed.sequence));
+  fill_random("fill_randn", FillKind::normal, group, tensor, seed, stream);
 }
 
 Tensor randn(Group& group, const Shape& shape, Dtype dtype, const Seed& seed, Stream stream) {
-  check_is_float("randn", dtype, take_randint);
-  return filled("randn", group, shape, dtype, stream,
-                [&](const TensorView& tensor) { fill_randn(group, tensor, seed, stream); });
+  return random("randn", FillKind::normal, group, shape, dtype, seed, stream);
 }
 
 void fill_randint(Group& group, const TensorView& tensor, std::int64_t low, std::int64_t high, const Seed& seed,

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/system/whole_units.hpp"
+
 namespace iris {
 
 namespace {
@@ -14,11 +16,6 @@ std::uint64_t hash_of(std::size_t offset, std::size_t length) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
   return bits ^ (bits >> 31);
-}
-
-/// Of what is no longer than a block.
-std::size_t whole_units(std::size_t bytes) {
-  return (std::max<std::size_t>(bytes, 1) + Heap::alignment - 1) / Heap::alignment * Heap::alignment;
 }
 
 std::vector<FreeBlock> common_blocks(std::span<const FreeBlock> first, std::span<const FreeBlock> second) {
@@ -64,7 +61,7 @@ bool Heap::allocate_at(std::size_t offset, std::size_t bytes, const Owner& owner
   if (behind == free_.begin() || bytes > size_) return false;
   const auto found = std::prev(behind);
   const std::size_t before = offset - found->first;
-  const std::size_t length = whole_units(bytes);
+  const std::size_t length = whole_units(bytes, alignment);
   if (before >= found->second.length || length > found->second.length - before) return false;
 
   // What may take memory comes first: a heap that has none stays as it was.

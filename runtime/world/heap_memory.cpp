@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/system/log.hpp"
+#include "runtime/system/whole_units.hpp"
 #include "runtime/world/packing.hpp"
 
 namespace iris {
@@ -196,8 +197,7 @@ std::size_t HeapMemory::pieces_under(const std::vector<Piece>& pieces, std::size
 }
 
 std::size_t HeapMemory::round_up(std::size_t bytes) const {
-  const std::size_t unit = own().range->unit();
-  return (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
+  return whole_units(bytes, own().range->unit());
 }
 
 void HeapMemory::add_piece(std::size_t bytes) {

@@ -16,7 +16,6 @@
 #include "gpu_memory.hpp"
 #include "gpu_sums.hpp"
 #include "iris/jit.hpp"
-#include "processes.hpp"
 
 namespace iris {
 namespace {
@@ -28,131 +27,102 @@ using test::GpuMemory;
 using test::kernel_of;
 using test::Lie;
 using test::n;
-using test::value;
+using test::outcomes_on_gpus;
 using test::wrong_sums;
 using Kind = GpuMemory::Kind;
 
 /// Before any test that asks for GPUs in this process, which fork() would not let its children do.
 TEST(GpuAdoptedProcesses, KernelsTakeWhatOtherProcessesAllocated) {
-  const auto outcomes = test::run_ranks(2, [](int) {
-    const DeviceSurvey survey = survey_gpus();
-    const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = 64 << 20});
+  const auto outcomes = outcomes_on_gpus(64 << 20, [](Context& context, const DeviceInfo&) {
     std::size_t wrong = 0;
-    world.run([&](Context& context) {
-      Operation sum = jit(context, kernel_of("all_reduce", "two_shot", 2), {.capacity = {{"n", n}}});
-      const int device = context.device().index();
-      const GpuMemory plain(Kind::plain, device, 4 * bytes);
-      const GpuMemory expandable(Kind::expandable, device, 4 * bytes);
-      char* const first = plain.begin() + 512;  // parts of one allocation, as a caching allocator gives them out
-      char* const second = plain.begin() + 2 * bytes;
-      char* const third = expandable.across(2 * bytes);
-      for (int round = 0; round < 3; ++round) {
-        context.as_symmetric(first, bytes);
-        context.as_symmetric(second, bytes);
-        context.as_symmetric(third, 2 * bytes);
-        void* on_heap = context.allocate(bytes);
-        wrong += wrong_sums(context, sum, first, second);
-        wrong += wrong_sums(context, sum, third, third + bytes);
-        wrong += wrong_sums(context, sum, second, third);
-        wrong += wrong_sums(context, sum, on_heap, first);
-        context.free(on_heap);
-        for (char* begin : {first, second, third}) context.release_symmetric(begin);
-      }
-    });
+    Operation sum = jit(context, kernel_of("all_reduce", "two_shot", 2), {.capacity = {{"n", n}}});
+    const int device = context.device().index();
+    const GpuMemory plain(Kind::plain, device, 4 * bytes);
+    const GpuMemory expandable(Kind::expandable, device, 4 * bytes);
+    char* const first = plain.begin() + 512;  // parts of one allocation, as a caching allocator gives them out
+    char* const second = plain.begin() + 2 * bytes;
+    char* const third = expandable.across(2 * bytes);
+    for (int round = 0; round < 3; ++round) {
+      context.as_symmetric(first, bytes);
+      context.as_symmetric(second, bytes);
+      context.as_symmetric(third, 2 * bytes);
+      void* on_heap = context.allocate(bytes);
+      wrong += wrong_sums(context, sum, first, second);
+      wrong += wrong_sums(context, sum, third, third + bytes);
+      wrong += wrong_sums(context, sum, second, third);
+      wrong += wrong_sums(context, sum, on_heap, first);
+      context.free(on_heap);
+      for (char* begin : {first, second, third}) context.release_symmetric(begin);
+    }
     return std::to_string(wrong) + " wrong";
   });
-  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "0 wrong");
 }
 
 TEST(GpuAdoptedProcesses, RefusalsAreToldToAll) {
-  const auto outcomes = test::run_ranks(2, [](int number) {
-    const DeviceSurvey survey = survey_gpus();
-    const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = 1 << 20});
-    std::string said;
-    world.run([&](Context& context) {
-      const GpuMemory plain(Kind::plain, context.device().index(), 4096);
-      std::vector<char> elsewhere(4096);
-      try {
-        context.as_symmetric(number == 1 ? elsewhere.data() : plain.begin(), 4096);
-      } catch (const std::exception& error) {
-        said = error.what();
-      }
-    });
-    return said;
+  const auto outcomes = outcomes_on_gpus(1 << 20, [](Context& context, const DeviceInfo&) {
+    const GpuMemory plain(Kind::plain, context.device().index(), 4096);
+    std::vector<char> elsewhere(4096);
+    void* const memory = context.rank() == 1 ? elsewhere.data() : plain.begin();
+    return test::error_of([&] { context.as_symmetric(memory, 4096); });
   });
-  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   EXPECT_EQ(outcomes[0].said, outcomes[1].said);
   EXPECT_NE(outcomes[0].said.find("cannot be done on rank 1: "), std::string::npos) << outcomes[0].said;
 }
 
 /// Where the library gives out the same addresses again, which it mostly does.
 TEST(GpuAdoptedProcesses, FreedMemoryIsFoundOutWhereItIsAdoptedAgain) {
-  const auto outcomes = test::run_ranks(2, [](int) {
-    const DeviceSurvey survey = survey_gpus();
-    const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = 1 << 20});
+  const auto outcomes = outcomes_on_gpus(1 << 20, [](Context& context, const DeviceInfo&) {
     std::string said;
-    world.run([&](Context& context) {
-      const int device = context.device().index();
-      for (const Kind kind : {Kind::plain, Kind::expandable}) {
-        auto first = std::make_unique<GpuMemory>(kind, device, bytes);
-        char* const begin = first->begin();
-        const std::uint64_t number = context.device().allocation_of(begin);
-        context.as_symmetric(begin, bytes);
-        said +=
-            test::error_of([&] { context.as_symmetric(begin, bytes); }).find("freed") == std::string::npos ? "" : "!";
-        first.reset();
-        first = std::make_unique<GpuMemory>(kind, device, bytes);
-        if (first->begin() != begin) return static_cast<void>(said += "elsewhere;");
-        const std::string again = test::error_of([&] { context.as_symmetric(begin, bytes); });
-        const bool told = again.find("which was freed before it was released") != std::string::npos;
-        said += number != 0 && told ? "told;" : std::to_string(number) + again + ";";
-        context.release_symmetric(begin);
-        context.as_symmetric(begin, bytes);
-        context.release_symmetric(begin);
-      }
-    });
+    const int device = context.device().index();
+    for (const Kind kind : {Kind::plain, Kind::expandable}) {
+      auto first = std::make_unique<GpuMemory>(kind, device, bytes);
+      char* const begin = first->begin();
+      const std::uint64_t number = context.device().allocation_of(begin);
+      context.as_symmetric(begin, bytes);
+      said += test::error_of([&] { context.as_symmetric(begin, bytes); }).find("freed") == std::string::npos ? "" : "!";
+      first.reset();
+      first = std::make_unique<GpuMemory>(kind, device, bytes);
+      if (first->begin() != begin) return said + "elsewhere;";
+      const std::string again = test::error_of([&] { context.as_symmetric(begin, bytes); });
+      const bool told = again.find("which was freed before it was released") != std::string::npos;
+      said += number != 0 && told ? "told;" : std::to_string(number) + again + ";";
+      context.release_symmetric(begin);
+      context.as_symmetric(begin, bytes);
+      context.release_symmetric(begin);
+    }
     return said;
   });
-  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "told;told;");
 }
 
 /// As a segment of PyTorch's grows: hundreds of pages of 2 MiB.
 TEST(GpuAdoptedProcesses, HundredsOfPagesAreHandedOverAtOnce) {
-  const auto outcomes = test::run_ranks(2, [](int number) {
-    const DeviceSurvey survey = survey_gpus();
-    const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = 1 << 20});
+  const auto outcomes = outcomes_on_gpus(1 << 20, [](Context& context, const DeviceInfo&) {
+    const int number = context.rank();
     std::size_t wrong = 0;
-    world.run([&](Context& context) {
-      constexpr std::size_t page = std::size_t{2} << 20;
-      constexpr std::size_t pages = 400;
-      const GpuMemory memory(Kind::expandable, context.device().index(), pages * page, page);
-      context.as_symmetric(memory.begin(), pages * page);
-      char* const theirs = static_cast<char*>(context.on_rank(memory.begin(), 1 - number));
-      for (std::size_t i = 0; i < pages; ++i) {
-        const int value = static_cast<int>(i) * 7 + number;
-        context.device().copy(theirs + i * page, &value, sizeof value);
-      }
-      context.barrier();
-      for (std::size_t i = 0; i < pages; ++i) {
-        int value = -1;
-        context.device().copy(&value, memory.begin() + i * page, sizeof value);
-        wrong += value != static_cast<int>(i) * 7 + 1 - number ? 1U : 0U;
-      }
-      context.release_symmetric(memory.begin());
-    });
+    constexpr std::size_t page = std::size_t{2} << 20;
+    constexpr std::size_t pages = 400;
+    const GpuMemory memory(Kind::expandable, context.device().index(), pages * page, page);
+    context.as_symmetric(memory.begin(), pages * page);
+    char* const theirs = static_cast<char*>(context.on_rank(memory.begin(), 1 - number));
+    for (std::size_t i = 0; i < pages; ++i) {
+      const int value = static_cast<int>(i) * 7 + number;
+      context.device().copy(theirs + i * page, &value, sizeof value);
+    }
+    context.barrier();
+    for (std::size_t i = 0; i < pages; ++i) {
+      int value = -1;
+      context.device().copy(&value, memory.begin() + i * page, sizeof value);
+      wrong += value != static_cast<int>(i) * 7 + 1 - number ? 1U : 0U;
+    }
+    context.release_symmetric(memory.begin());
     return std::to_string(wrong) + " wrong";
   });
-  if (outcomes[0].said.starts_with("skipped")) GTEST_SKIP() << outcomes[0].said;
+  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "0 wrong");
 }
 
@@ -217,17 +187,11 @@ TEST(GpuAdoptedGraphs, KeepTheirWindows) {
     const Graph graph = device.end_capture(stream);
     context.synchronize(stream);
     EXPECT_EQ(wrong_sums(context, sum, other.begin(), other.begin() + bytes), 0U);
-    std::vector<std::int32_t> values(n);
-    for (std::size_t i = 0; i < n; ++i) values[i] = value(context.rank(), i, 9);
-    device.copy(begin, values.data(), bytes);
-    context.barrier();
-    device.launch_graph(graph, stream);
-    context.synchronize(stream);
-    context.barrier();
-    device.copy(values.data(), begin + bytes, bytes);
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < n; ++i) wrong += values[i] != value(0, i, 9) + value(1, i, 9) ? 1U : 0U;
-    EXPECT_EQ(wrong, 0U);
+    const auto replay = [&] {
+      device.launch_graph(graph, stream);
+      context.synchronize(stream);
+    };
+    EXPECT_EQ(test::wrong_sum(context, begin, begin + bytes, 9, replay), 0U);
     device.destroy_graph(graph);
     device.destroy_stream(stream);
     context.barrier();

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "error_words.hpp"
 #include "gpu_sums.hpp"
 #include "iris/jit.hpp"
-#include "processes.hpp"
 
 namespace iris {
 namespace {
@@ -22,7 +20,7 @@ using test::error_of;
 using test::gpu_target;
 using test::kernel_of;
 using test::n;
-using test::value;
+using test::outcomes_on_gpus;
 using test::wrong_sums;
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
@@ -78,38 +76,25 @@ std::string grow_often(Context& context, int rounds) {
   return {};
 }
 
-/// What ranks on two GPUs say, each in a process. Empty if there are not two GPUs.
-std::vector<test::ProcessOutcome> outcomes_of(const std::function<std::string(Context&, const DeviceInfo&)>& body) {
-  auto outcomes = test::run_ranks(2, [&](int) {
-    const DeviceSurvey survey = survey_gpus();
-    const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = 4 * MiB});
-    std::string said;
-    world.run([&](Context& context) { said = body(context, survey.gpus.front()); });
-    return said;
-  });
-  if (outcomes[0].said.starts_with("skipped")) outcomes.clear();
-  return outcomes;
-}
-
 // Before any test that asks for GPUs in this process, which fork() would not let its children do.
 
 TEST(GpuHeapOfProcesses, GrowsUnderKernels) {
-  const auto outcomes = outcomes_of([](Context& context, const DeviceInfo&) { return grow_under_kernels(context); });
+  const auto outcomes =
+      outcomes_on_gpus(4 * MiB, [](Context& context, const DeviceInfo&) { return grow_under_kernels(context); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "0 wrong");
 }
 
 TEST(GpuHeapOfProcesses, GivesBackToOthers) {
-  const auto outcomes = outcomes_of(
-      [](Context& context, const DeviceInfo& gpu) { return give_back_to_others(context, gpu.memory_bytes); });
+  const auto outcomes = outcomes_on_gpus(
+      4 * MiB, [](Context& context, const DeviceInfo& gpu) { return give_back_to_others(context, gpu.memory_bytes); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "");
 }
 
 TEST(GpuHeapOfProcesses, GrowsOften) {
-  const auto outcomes = outcomes_of([](Context& context, const DeviceInfo&) { return grow_often(context, 1000); });
+  const auto outcomes =
+      outcomes_on_gpus(4 * MiB, [](Context& context, const DeviceInfo&) { return grow_often(context, 1000); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "");
 }
@@ -154,28 +139,21 @@ TEST_F(GpuHeap, GraphsStayValid) {
     device.begin_capture(stream);
     sum.launch({begin, begin + bytes}, {{"n", n}}, stream);
     const Graph graph = device.end_capture(stream);
-    const auto launch = [&](int number) {
-      std::vector<std::int32_t> values(n);
-      for (std::size_t i = 0; i < n; ++i) values[i] = value(context.rank(), i, number);
-      device.copy(begin, values.data(), bytes);
-      context.barrier();
-      device.launch_graph(graph, stream);
-      context.synchronize(stream);
-      context.barrier();
-      device.copy(values.data(), begin + bytes, bytes);
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < n; ++i) wrong += values[i] != value(0, i, number) + value(1, i, number) ? 1U : 0U;
-      EXPECT_EQ(wrong, 0U) << "launch " << number;
-      context.barrier();
+    const auto expect_right = [&](int number) {
+      const auto replay = [&] {
+        device.launch_graph(graph, stream);
+        context.synchronize(stream);
+      };
+      EXPECT_EQ(test::wrong_sum(context, begin, begin + bytes, number, replay), 0U) << "launch " << number;
     };
-    launch(1);
+    expect_right(1);
     char* const grown = static_cast<char*>(context.allocate(900 * MiB));
-    launch(2);
+    expect_right(2);
     EXPECT_EQ(wrong_sums(context, sum, grown + 800 * MiB, grown), 0U);
-    launch(3);
+    expect_right(3);
     context.free(grown);
     EXPECT_GT(context.trim(), 0U);
-    launch(4);
+    expect_right(4);
     device.destroy_graph(graph);
     device.destroy_stream(stream);
   });

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "iris/jit.hpp"
 #include "iris/world.hpp"
 #include "irisgen/target.hpp"
+#include "processes.hpp"
 
 namespace iris::test {
 
@@ -28,22 +30,46 @@ inline std::int32_t value(int rank, std::size_t i, int launch) {
   return (rank + 1) * static_cast<std::int32_t>(7 * i % 1000 + 13 * static_cast<std::size_t>(launch));
 }
 
-/// Sums of two ranks, from input to output; elements that are wrong.
+/// Elements that are wrong after `launch`, number `number`, of sums of two ranks from input to output.
+template <typename Launch>
+std::size_t wrong_sum(Context& context, void* input, void* output, int number, const Launch& launch) {
+  std::vector<std::int32_t> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = value(context.rank(), i, number);
+  context.device().copy(input, values.data(), bytes);
+  context.device().fill(output, 0xa5, bytes);
+  context.barrier();
+  launch();
+  context.barrier();
+  context.device().copy(values.data(), output, bytes);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < n; ++i) wrong += values[i] != value(0, i, number) + value(1, i, number) ? 1U : 0U;
+  context.barrier();
+  return wrong;
+}
+
+/// The same of five launches.
 inline std::size_t wrong_sums(Context& context, Operation& sum, void* input, void* output) {
   std::size_t wrong = 0;
-  std::vector<std::int32_t> values(n);
-  for (int launch = 0; launch < 5; ++launch) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = value(context.rank(), i, launch);
-    context.device().copy(input, values.data(), bytes);
-    context.device().fill(output, 0xa5, bytes);
-    context.barrier();
-    sum.launch({input, output}, {{"n", n}});
-    context.barrier();
-    context.device().copy(values.data(), output, bytes);
-    for (std::size_t i = 0; i < n; ++i) wrong += values[i] != value(0, i, launch) + value(1, i, launch) ? 1U : 0U;
-    context.barrier();
+  for (int number = 0; number < 5; ++number) {
+    wrong += wrong_sum(context, input, output, number, [&] { sum.launch({input, output}, {{"n", n}}); });
   }
   return wrong;
+}
+
+/// What ranks on two GPUs say, each in a process. Empty if there are not two GPUs.
+inline std::vector<ProcessOutcome> outcomes_on_gpus(
+    std::size_t heap_bytes, const std::function<std::string(Context&, const DeviceInfo&)>& body) {
+  auto outcomes = run_ranks(2, [&](int) {
+    const DeviceSurvey survey = survey_gpus();
+    const irisgen::Target* target = gpu_target(survey);
+    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
+    World world = World::join({.target = std::string(target->name), .heap_bytes = heap_bytes});
+    std::string said;
+    world.run([&](Context& context) { said = body(context, survey.gpus.front()); });
+    return said;
+  });
+  if (outcomes[0].said.starts_with("skipped")) outcomes.clear();
+  return outcomes;
 }
 
 }  // namespace iris::test
