@@ -234,6 +234,8 @@ inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int worl
   // Where sizes are dynamic the Plan takes the middle tile: beside the largest, hiprtc 5 has two registers too few for
   // the sums of fused_sequential.
   const std::string dynamic = algorithm.variant == "fused_sequential" ? "" : "tile_m: 256, tile_n: 128";
+  // Of which the last is the only short one.
+  const std::string parts = has_key(algorithm, "parts") ? ", parts: 5" : "";
   return {{.algorithm = algorithm, .world = world, .dtype = "f16", .config = dynamic},
           {.algorithm = algorithm,
            .world = world,
@@ -267,7 +269,7 @@ inline std::vector<Sample> wave_mma_samples(const Algorithm& algorithm, int worl
            .world = world,
            .dtype = "f32",
            .extents = matmul_extents(algorithm, world, 1024, 2048, 1024),
-           .config = "tile_m: 256, tile_n: 128"},
+           .config = "tile_m: 256, tile_n: 128" + parts},
           {.algorithm = algorithm,
            .world = world,
            .dtype = "tf32",
