@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/plan/compose.hpp"
 #include "generator/plan/functions.hpp"
 
 namespace irisgen {
@@ -52,7 +53,7 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
   try {
     const Request request{spec, problem, target, config, variant.name};
     candidate.draft = variant.plan(request);
-    attach_functions(request, functions, candidate.draft);
+    attach_functions(request, variant, functions, candidate.draft);
   } catch (const SpecError& error) {
     candidate.refusal = error;
   }
@@ -69,7 +70,7 @@ std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& probl
 }
 
 double time_of(const Candidate& candidate, const Problem& problem, const Target& target) {
-  return predict(target, problem.world, candidate.variant->cost(problem, target, candidate.draft)).time_us;
+  return predict(target, problem.world, cost_of(*candidate.variant, problem, target, candidate.draft)).time_us;
 }
 
 const Candidate* fastest(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target) {

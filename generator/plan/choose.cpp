@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "generator/plan/by_size.hpp"
+#include "generator/plan/compose.hpp"
 
 namespace irisgen {
 namespace {
@@ -187,7 +188,7 @@ Prediction prediction_of(const Chosen& chosen, const std::vector<Candidate>& can
     prediction.basis = "nobody knows what a kernel of your own does";
     return prediction;
   }
-  prediction = predict(target, problem.world, taken->variant->cost(problem, target, chosen.draft));
+  prediction = predict(target, problem.world, cost_of(*taken->variant, problem, target, chosen.draft));
   if (target.predicts) return prediction;
   return {.link_bytes = prediction.link_bytes,
           .floor_us = 0,

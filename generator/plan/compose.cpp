@@ -66,9 +66,11 @@ void Composition::add(const PartRequest& part) {
     if (const auto setting = request_.config.find(whole); setting != request_.config.end())
       config[own] = setting->second;
   }
-  const Request request{request_.spec, problem, request_.target, config, {}};
-  auto [variant, draft] = choose_part(request);
+  auto [variant, draft] = choose_part({request_.spec, problem, request_.target, config, {}});
+  add(part, *variant, std::move(draft));
+}
 
+void Composition::add(const PartRequest& part, const Variant& variant, Draft draft) {
   auto buffers = part.buffers;
   for (const iris::Intermediate& own : draft.intermediates) {
     buffers.emplace_back(own.name, part.name + "_" + own.name);
@@ -94,7 +96,8 @@ void Composition::add(const PartRequest& part) {
     draft_.steps.push_back(std::move(step));
   }
   for (const KernelPlan& kernel : draft.kernels) add_kernel(kernel, part);
-  draft_.parts.push_back({variant, problem, part.extents, std::make_shared<const Draft>(std::move(draft))});
+  Problem problem = with_extents(part.problem, request_.problem, part.extents);
+  draft_.parts.push_back({&variant, std::move(problem), part.extents, std::make_shared<const Draft>(std::move(draft))});
 }
 
 void Composition::add_kernel(KernelPlan kernel, const PartRequest& part) {
@@ -121,6 +124,10 @@ std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, co
     works.insert(works.end(), own.begin(), own.end());
   }
   return works;
+}
+
+std::vector<Work> cost_of(const Variant& variant, const Problem& problem, const Target& target, const Draft& draft) {
+  return draft.parts.empty() ? variant.cost(problem, target, draft) : cost_of_parts(problem, target, draft);
 }
 
 }  // namespace irisgen

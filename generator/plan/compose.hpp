@@ -22,6 +22,8 @@ class Composition {
   /// A buffer between two parts.
   void add_intermediate(std::string name, Dtype dtype, std::vector<Dimension> shape);
   void add(const PartRequest& part);
+  /// A part that is planned already.
+  void add(const PartRequest& part, const Variant& variant, Draft draft);
 
   Draft take() { return std::move(draft_); }
 
@@ -33,7 +35,9 @@ class Composition {
   Draft draft_;
 };
 
-/// Variant::cost of an operation of parts.
+/// Variant::cost of an operation of parts. The problem is static.
 std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft);
+/// What a launch of a variant's draft does: that of its parts, where it has some.
+std::vector<Work> cost_of(const Variant& variant, const Problem& problem, const Target& target, const Draft& draft);
 
 }  // namespace irisgen

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "generator/plan/compose.hpp"
+#include "generator/plan/describe.hpp"
 #include "irisgen/source_reader.hpp"
 
 namespace irisgen {
@@ -189,6 +191,41 @@ void attach(KernelPlan& kernel, const FunctionPlan& function) {
                               function.source.entry + " of " + function.source.file});
 }
 
+/// Whether a step of its own calls the function, rather than a kernel of the variant's.
+bool is_step(const FunctionPlan& function, const Problem& problem) {
+  return function.role == FunctionRole::prologue && pattern_of(problem).product != nullptr;
+}
+
+/// A product's draft behind a step that leaves A in a buffer of its own as the prologue makes it: matrix units take
+/// their operands as they lie in memory. What the product sends of A, it sends of that buffer.
+Draft after_prologue(const Request& request, const Variant& variant, const FunctionPlan& prologue, Draft product) {
+  const std::string mapped = "mapped_a";
+  const Problem& problem = request.problem;
+  const std::vector<Dimension> shape = std::ranges::find(product.arguments, "a", &Argument::name)->shape;
+  Composition whole(request);
+  whole.add_intermediate(mapped, problem.dtype, shape);
+  // Elements of tf32 are f32 in memory, and become tf32 on their way into the product.
+  const Dtype dtype = problem.dtype == Dtype::tf32 ? Dtype::f32 : problem.dtype;
+  whole.add({.name = std::string(to_string(FunctionRole::prologue)),
+             .problem = {.pattern = std::string(map_pattern),
+                         .dtype = dtype,
+                         .accumulate = problem.accumulate,
+                         .result = dtype},
+             .extents = {{"m", shape[0]}, {"n", shape[1]}},
+             .buffers = {{"input", "a"}, {"output", mapped}},
+             .settings = {}});
+  PartRequest part{.name = std::string(variant.name), .problem = problem, .extents = {}, .buffers = {}, .settings = {}};
+  part.extents.reserve(problem.extents.size());
+  part.buffers.reserve(product.arguments.size());
+  for (const iris::NamedExtent& extent : problem.extents) part.extents.push_back({extent.name, {extent.name}});
+  for (const Argument& argument : product.arguments)
+    part.buffers.emplace_back(argument.name, argument.name == "a" ? mapped : argument.name);
+  whole.add(part, variant, std::move(product));
+  Draft draft = whole.take();
+  attach(draft.kernels.front(), prologue);
+  return draft;
+}
+
 /// New arguments of the kernel, and of each launch of it.
 void pass_buffers(const FunctionPlan& function, std::size_t kernel, Draft& draft) {
   for (const Argument& argument : function.arguments) {
@@ -220,13 +257,18 @@ std::vector<FunctionPlan> read_functions(const KernelSpec& spec, const Problem& 
   return spec.functions.none() ? std::vector<FunctionPlan>{} : FunctionReader(spec, problem).read();
 }
 
-void attach_functions(const Request& request, std::span<const FunctionPlan> functions, Draft& draft) {
+void attach_functions(const Request& request, const Variant& variant, std::span<const FunctionPlan> functions,
+                      Draft& draft) {
   if (functions.empty()) return;
+  for (const FunctionPlan& function : functions) {
+    if (is_step(function, request.problem)) draft = after_prologue(request, variant, function, std::move(draft));
+  }
   const std::size_t kernel = finishing_kernel(draft);
   const std::string words = std::string(request.variant) + " cannot call a function of your own";
   if (kernel == draft.kernels.size()) refuse(request, "", words + ": it adds in the output; take spinlock");
   const bool in_parts = !writes_output(draft, kernel);
   for (const FunctionPlan& function : functions) {
+    if (is_step(function, request.problem)) continue;
     if (in_parts && !function.arguments.empty()) {
       refuse(request, "",
              words + " that has buffers: it makes the results in parts, and moves them then; take another variant");
@@ -235,6 +277,23 @@ void attach_functions(const Request& request, std::span<const FunctionPlan> func
     attach(draft.kernels[kernel], function);
     pass_buffers(function, kernel, draft);
   }
+}
+
+std::optional<Choice> choice_of_prologue(std::span<const FunctionPlan> functions, const Problem& problem,
+                                         const Target& target, const Draft& draft) {
+  const auto prologue = std::ranges::find_if(functions, [&](const auto& each) { return is_step(each, problem); });
+  if (prologue == functions.end()) return std::nullopt;
+  Choice choice{.name = std::string(to_string(prologue->role)),
+                .value = prologue->source.entry + " of " + prologue->source.file,
+                .reason = "a step of its own before the product, which reads all of A and writes as much"};
+  if (!problem.is_static()) return choice;
+  const Part& step = draft.parts.front();
+  const std::vector<Work> works = step.variant->cost(step.problem, target, *step.draft);
+  const auto bytes = static_cast<std::int64_t>(works.front().memory_bytes);
+  choice.reason += ": " + bytes_text(bytes) + " in all";
+  if (target.predicts)
+    choice.reason += ", predicted to take " + microseconds(predict(target, problem.world, works).time_us);
+  return choice;
 }
 
 }  // namespace irisgen

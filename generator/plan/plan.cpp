@@ -81,6 +81,8 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   plan.prediction = std::move(chosen.prediction);
   if (machine && plan.prediction.time_us > 0) plan.prediction.basis = basis_of(target, *machine);
   plan.choices.push_back({"variant", plan.variant, std::move(chosen.reason)});
+  if (auto choice = choice_of_prologue(plan.function_plans, plan.problem, calibrated, chosen.draft))
+    plan.choices.push_back(*std::move(choice));
   plan.schedules = std::move(chosen.schedules);
   plan.arguments = std::move(chosen.draft.arguments);
   plan.intermediates = std::move(chosen.draft.intermediates);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "generator/plan/reference.hpp"
+#include "iris/values.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/source.hpp"
 #include "runtime/verify/compiled_reference.hpp"
@@ -87,6 +88,7 @@ class ReferenceOfFunctions final : public Reference {
   std::vector<Expectation> of_pattern(Problem problem, const std::vector<RankValues>& inputs) const {
     const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
     if (functions_.epilogue && !pattern.rounds_partials) problem.result = problem.accumulate;
+    if (functions_.prologue && pattern.product != nullptr) return of_product(problem, inputs);
     std::vector<Expectation> values = pattern.reference(problem, inputs);
     if (!functions_.prologue) return values;
     double most = 0;  // that a prologue's results may be off by, over all ranks
@@ -98,6 +100,34 @@ class ReferenceOfFunctions final : public Reference {
     }
     for (Expectation& of_rank : values) {
       for (double& tolerance : of_rank.tolerance) tolerance += most;
+    }
+    return values;
+  }
+
+  /// Of a product whose A is rounded to its type behind the prologue. What that may be off by changes to which of two
+  /// neighbours an element is rounded, and then each of its products by |difference|·|b|.
+  std::vector<Expectation> of_product(const Problem& problem, std::vector<RankValues> inputs) const {
+    const Errors errors(functions_.prologue, accumulate_);
+    std::vector<RankValues> differences = inputs;
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+      for (Values& of_argument : differences[rank]) {
+        for (double& value : of_argument) value = std::abs(value);
+      }
+      for (std::size_t i = 0; i < inputs[rank][0].size(); ++i) {
+        double& element = inputs[rank][0][i];
+        const double error = std::isfinite(element) ? errors.of(element) : 0;
+        const double rounded = round_to(element, problem.dtype);
+        differences[rank][0][i] = std::max(distance(round_to(element - error, problem.dtype), rounded),
+                                           distance(round_to(element + error, problem.dtype), rounded));
+        element = rounded;
+      }
+    }
+    const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
+    std::vector<Expectation> values = pattern.reference(problem, inputs);
+    const std::vector<Expectation> more = pattern.reference(problem, differences);
+    for (std::size_t rank = 0; rank < values.size(); ++rank) {
+      for (std::size_t i = 0; i < values[rank].tolerance.size(); ++i)
+        values[rank].tolerance[i] += more[rank].value[i] + more[rank].tolerance[i];
     }
     return values;
   }

@@ -121,7 +121,9 @@ TEST_P(EveryVariant, calls_an_epilogue_with_its_buffers) {
 
 TEST_P(EveryVariant, calls_functions_without_buffers) {
   if (adds_in_output()) return refuses_functions();
-  const std::string lines = GetParam().reduces ? all_roles : "    epilogue: {source: f.hip, function: softsign}\n";
+  const std::string lines = GetParam().reduces ? all_roles
+                                               : "    prologue: {source: f.hip, function: square}\n"
+                                                 "    epilogue: {source: f.hip, function: softsign}\n";
   std::string text = with_variant(lines);
   if (GetParam().variant == "reduce_scatter_all_gather") text.replace(text.find("n: 21"), 5, "n: 24");
   const RunReport report = run(plan(text), {.repeat = 3});

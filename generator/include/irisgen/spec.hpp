@@ -98,6 +98,9 @@ Spec check(const KernelSpec& kernel);
 /// The pattern of device_barrier() (iris/jit.hpp). Nothing is described with it: it has neither buffers nor extents.
 inline constexpr std::string_view barrier_pattern = "barrier";
 
+/// The pattern of the step that applies the prologue of a product to A. Nothing is described with it, either.
+inline constexpr std::string_view map_pattern = "map";
+
 /// What the language lets a pattern have, as the schema says.
 struct PatternKeys {
   std::vector<std::string> extents = {};   ///< those that a shape must or may have: m, n, k
