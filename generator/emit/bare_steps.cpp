@@ -151,10 +151,9 @@ iris::Dtype dtype_of(const Plan& plan, const std::string& buffer) {
 }
 
 /// As a kernel takes it: of elements of tf32, which programs have as f32.
-std::string passed(const Plan& plan, const std::string& buffer) {
-  if (dtype_of(plan, buffer) != iris::Dtype::tf32) return name_in_launch(buffer);
-  const auto argument = std::ranges::find(plan.arguments, buffer, &iris::Argument::name);
-  const bool is_const = argument != plan.arguments.end() && argument->access == iris::Access::read;
+std::string passed(const iris::Argument& parameter, const std::string& buffer) {
+  if (parameter.dtype != iris::Dtype::tf32) return name_in_launch(buffer);
+  const bool is_const = parameter.access == iris::Access::read;
   return std::string("reinterpret_cast<") + (is_const ? "const " : "") + "iris::device::TensorFloat32*>(" +
          name_in_launch(buffer) + ")";
 }
@@ -169,7 +168,8 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
     indent_ += "  ";
   }
   std::vector<std::string> arguments = {"context(layout_." + name_in_bare(kernel) + ")"};
-  for (const std::string& name : step.buffers) arguments.push_back(passed(plan_, name));
+  for (std::size_t i = 0; i < step.buffers.size(); ++i)
+    arguments.push_back(passed(kernel.arguments.at(i), step.buffers[i]));
   for (const iris::Dimension& extent : step.extents) arguments.push_back(length_of(extent, plan_).text());
   for (const iris::MatrixMap& map : step.maps) {
     text += map_text(map);

@@ -6,6 +6,7 @@
 #include <regex>
 #include <string>
 
+#include "iris/source_reader.hpp"
 #include "irisgen/generate.hpp"
 #include "tests/cli/program.hpp"
 
@@ -25,6 +26,22 @@ class Bare : public testing::Test {
     std::vector<std::string> arguments = {"generate", spec, "-o", "out", "--bare"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return irisgen(arguments, {.folder = folder_.path()});
+  }
+
+  /// Products with a prologue, where something here can read its source.
+  void generate_prologues(const std::string& target) const {
+    if (!runs_on_cpu()) return;
+    fs::copy_file(sources / "square.hip", folder_.path() / "square.hip");
+    write_file(folder_.file("prologues.yaml"),
+               "irisgen: 1\n"
+               "defaults: {world: 2, shape: {m: dynamic, n: 64, k: 64}, layout: {b: nk},\n"
+               "           prologue: {source: square.hip, function: square}}\n"
+               "kernels:\n"
+               "  - {name: of_bf16, pattern: matmul_reduce_scatter, dtype: bf16}\n"
+               "  - {name: of_tf32, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: tf32}\n"
+               "  - {name: of_e4m3, pattern: all_gather_matmul, variant: producer_consumer, dtype: e4m3}\n");
+    const Outcome outcome = generate("prologues.yaml", {"--target", target});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
 
   /// A source that includes every bare header of `out`.
@@ -67,6 +84,7 @@ TEST_F(Bare, IsCompiledByNvcc) {
   const std::string nvcc = "/usr/local/cuda/bin/nvcc";
   if (!fs::exists(nvcc)) GTEST_SKIP() << nvcc << " is not installed";
   ASSERT_EQ(generate(goldens, {"--target", "sm_90a"}).code, 0);
+  generate_prologues("sm_90a");
   const std::string all = include_all("all.cu");
   for (const std::string& spec : {example + "/spec.yaml", gpu_test + ".yaml"})
     ASSERT_EQ(generate(spec, {"--target", "sm_90a"}).code, 0);
@@ -85,6 +103,7 @@ TEST_F(Bare, IsCompiledByClangForAmd) {
   if (run_program("clang++-22", {"--version"}).code != 0) GTEST_SKIP() << "clang++-22 is not installed (clang-22)";
   if (!fs::exists("/usr/include/hip/hip_runtime.h")) GTEST_SKIP() << "HIP's headers are not there (libamdhip64-dev)";
   ASSERT_EQ(generate(goldens, {"--target", "gfx942"}).code, 0);
+  generate_prologues("gfx942");
   const std::string all = include_all("all.hip");
   ASSERT_EQ(generate(example + "/spec.yaml", {"--target", "gfx942"}).code, 0);
   fs::create_directories(folder_.path() / "include/cuda_wrappers");
@@ -110,9 +129,12 @@ TEST_F(Bare, IsCompiledByClangForAmd) {
 /// of launches are no C++.
 TEST_F(Bare, LaunchesWhatItsMemoryAndStepsSay) {
   if (run_program("clang++-22", {"--version"}).code != 0) GTEST_SKIP() << "clang++-22 is not installed (clang-22)";
+  if (!runs_on_cpu()) GTEST_SKIP() << "nothing here reads functions of the user's own (libclang-22-dev)";
   const Target* const host = find_target("host");
   const std::regex brackets(R"((\w+)<<<(\d+), (\d+), 0, ([^>]+)>>>\()");
-  for (const OutputFile& file : irisgen::generate(read_spec(sources / "kernels.yaml"), {&host, 1}, {.bare = true})) {
+  Spec spec = read_spec(sources / "kernels.yaml");
+  iris::attach_source_reader(spec);
+  for (const OutputFile& file : irisgen::generate(spec, {&host, 1}, {.bare = true})) {
     write_file(folder_.path() / file.name, std::regex_replace(file.content, brackets, "fake_launch($1, $2, $3, $4, "));
   }
   const Outcome compiled = run_program(

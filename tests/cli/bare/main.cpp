@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "bent.w3.host.bare.hpp"
 #include "layer.w3.host.bare.hpp"
 #include "lines.w2.host.bare.hpp"
 #include "parts.w2.host.bare.hpp"
@@ -147,19 +148,29 @@ void rows() {
   }
 }
 
-/// Of A (m,k) by ranks of so many rows each, and a rank's B (k,n).
-float product(int64_t row, int64_t column, int64_t rows_of_rank, int rank_of_b, int launch) {
+/// As square.hip says.
+float square(float x) {
+  return x * x + 1;
+}
+float as_it_is(float x) {
+  return x;
+}
+
+/// Of A (m,k) by ranks of so many rows each, after a prologue, and a rank's B (k,n).
+float product(int64_t row, int64_t column, int64_t rows_of_rank, int rank_of_b, int launch,
+              float prologue(float) = as_it_is) {
   float sum = 0;
   for (int64_t i = 0; i < 6; ++i) {
     const auto source = static_cast<int>(row / rows_of_rank);
-    sum += value(source, launch, row % rows_of_rank * 6 + i) * value(rank_of_b, launch + 1, i * 5 + column);
+    sum += prologue(value(source, launch, row % rows_of_rank * 6 + i)) * value(rank_of_b, launch + 1, i * 5 + column);
   }
   return sum;
 }
 
-void layer() {
+template <typename Launcher>
+void layer(const char* name, float prologue(float)) {
   constexpr int64_t capacity = 27;
-  Ranks<LayerW3> ranks(0, capacity);
+  Ranks<Launcher> ranks(0, capacity);
   for (int launch = 0; launch < launches; ++launch) {
     const int64_t m = capacity - 3 * launch;
     std::vector<float> a[3], b[3], output[3];
@@ -173,7 +184,8 @@ void layer() {
     });
     for (int rank = 0; rank < 3; ++rank)
       for (int64_t i = 0; i < m * 5; ++i)
-        expect(output[rank][static_cast<std::size_t>(i)] == product(i / 5, i % 5, m / 3, rank, launch), "layer", i);
+        expect(output[rank][static_cast<std::size_t>(i)] == product(i / 5, i % 5, m / 3, rank, launch, prologue), name,
+               i);
   }
   expect(ranks.launcher(0).launch(nullptr, nullptr, nullptr, 4, nullptr) == hipErrorInvalidValue, "divisible extent");
 }
@@ -238,7 +250,8 @@ int main() {
   total();
   lines();
   rows();
-  layer();
+  layer<LayerW3>("layer", as_it_is);
+  layer<BentW3>("bent", square);
   parts();
   residency();
   loading();
