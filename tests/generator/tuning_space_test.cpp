@@ -63,6 +63,19 @@ TEST(TuningSpace, VariesTheGridAroundThePlansOwn) {
   EXPECT_TRUE(std::ranges::any_of(grids, [&](const auto& grid) { return grid.second != own.second; }));
 }
 
+TEST(TuningSpace, IsOfTheProductRatherThanOfABarrierBesideIt) {
+  bool varies = false;
+  for (const TuningCandidate& candidate : candidates_of("{name: a, pattern: all_gather_matmul, "
+                                                        "variant: producer_consumer, dtype: bf16, world: 4, "
+                                                        "shape: {m: 8192, n: 1280, k: 8192}}")) {
+    const auto blocks = candidate.config.find("blocks");
+    if (blocks == candidate.config.end()) continue;
+    varies = true;
+    EXPECT_GT(blocks->second.value, 16);
+  }
+  EXPECT_TRUE(varies);
+}
+
 TEST(TuningSpace, IsWhatTheDescriptionAsksFor) {
   const auto candidates = candidates_of(
       "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "
