@@ -221,6 +221,7 @@ ExitCode bench(const BenchCommand& command) {
   for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
   const Target& target = measured_target(command.target);
   check_library(command.against, target, spec);
+  require_values(spec, target);
   const std::vector<TuningTable> tables = command.tuning.tables();
   check_chart(command, spec);
   if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);

@@ -8,7 +8,9 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/unicode.hpp"
 #include "iris/bench.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
 
@@ -32,6 +34,25 @@ std::string device_of(const Target& target) {
   const auto is_one = [&](const iris::DeviceInfo& gpu) { return gpu.target == target.name; };
   const auto gpu = std::ranges::find_if(survey.gpus, is_one);
   return gpu == survey.gpus.end() ? "" : gpu->description;
+}
+
+void require_values(const Spec& spec, const Target& target) {
+  Spec own = spec;
+  std::erase_if(own.kernels, [](const KernelSpec& kernel) { return !kernel.user.has_value(); });
+  for (KernelSpec& kernel : own.kernels) kernel.worlds.resize(1);  // the source is the same for all
+  const Target* const targets[] = {&target};
+  Report report = spec.report();
+  for (const Plan& plan : plan_all(own, targets)) {
+    for (const iris::Scalar& scalar : plan.scalars) {
+      if (plan.values.contains(scalar.name)) continue;
+      const UserKernel& user = plan.user.value();
+      const auto said = std::ranges::find(user.arguments, scalar.name, &UserArgument::name);
+      report.error(said == user.arguments.end() ? user.where_entry : said->where,
+                   user.entry + " takes " + irisgen::quoted(scalar.name) + " by value, and nothing says which; add " +
+                       "arguments: {" + scalar.name + ": {value: 1}}, say");
+    }
+  }
+  report.throw_if_any();
 }
 
 std::vector<std::int64_t> sizes_of(const std::string& text) {

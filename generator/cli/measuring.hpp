@@ -8,7 +8,7 @@
 #include "irisgen/spec.hpp"
 #include "irisgen/target.hpp"
 
-/// What the subcommands that measure on GPUs share.
+/// What the subcommands that launch kernels share.
 namespace irisgen::cli {
 
 /// The target of that name, or that of this machine's GPUs. Throws UsageError for the CPU, whose times say nothing, and
@@ -17,6 +17,9 @@ const Target& measured_target(const std::string& name);
 
 /// What the first GPU of that target calls itself, as tuning tables have it; empty if there is none.
 std::string device_of(const Target& target);
+
+/// Throws SpecError for each number that a kernel of the user's own takes by value and the description gives none for.
+void require_values(const Spec& spec, const Target& target);
 
 /// `--sizes`. Throws UsageError.
 std::vector<std::int64_t> sizes_of(const std::string& text);

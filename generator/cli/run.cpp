@@ -85,6 +85,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
   outcome.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 
   iris::RunOptions options{.extents = inputs.extents,
+                           .scalars = plan.values,
                            .seed = command.seed,
                            .repeat = command.repeat,
                            .verify = !command.no_verify,
@@ -116,6 +117,7 @@ ExitCode run(const RunCommand& command) {
   const std::vector<Plan> plans =
       plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
   require_one_plan(plans, command);
+  require_values(spec, *target);
   if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
   const bool prints = !self.has_value() || self->rank == 0;
 

@@ -312,6 +312,7 @@ ExitCode tune(const TuneCommand& command) {
   if (file.empty()) throw UsageError("there is no place for the table; set HOME, or name a file (--table)");
   iris::read_tuning(file);  // what is wrong with it is better known before the measurement
   const Target& target = measured_target(command.target);
+  require_values(spec, target);
   check_before_measuring(spec, target, file);
   if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
   return tune_kernels(command, spec, target, file, !self.has_value() || self->rank == 0);

@@ -165,15 +165,20 @@ std::string argument_comments(const Plan& plan) {
     if (argument.alignment > 1) words += "; aligned to " + std::to_string(argument.alignment) + " bytes";
     text += wrap_comment(words + ".", "  /// ");
   }
+  for (const iris::Scalar& scalar : plan.scalars) text += "  /// `" + scalar.name + "`: a number, of this launch.\n";
   return text;
 }
 
 std::string launch_function(const Plan& plan) {
   std::vector<std::string> parameters;
   std::string all;
-  for (const iris::Argument& argument : plan.arguments) {
-    const std::string access = argument.access == iris::Access::read ? "const " : "";
-    all += access + cpp_type(argument.dtype) + "* " + name_in_launch(argument.name) + ", ";
+  for (const auto& [buffer, scalar] : launch_parameters(plan)) {
+    if (scalar != nullptr) {
+      all += cpp_type(scalar->type) + " " + name_in_launch(scalar->name) + ", ";
+      continue;
+    }
+    const std::string access = buffer->access == iris::Access::read ? "const " : "";
+    all += access + cpp_type(buffer->dtype) + "* " + name_in_launch(buffer->name) + ", ";
   }
   for (const std::string& name : plan.problem.dynamic_extents()) all += "std::int64_t " + name_in_launch(name) + ", ";
   std::string text =

@@ -171,6 +171,7 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
   for (std::size_t i = 0; i < step.buffers.size(); ++i)
     arguments.push_back(passed(kernel.arguments.at(i), step.buffers[i]));
   for (const iris::Dimension& extent : step.extents) arguments.push_back(length_of(extent, plan_).text());
+  for (const iris::Scalar& scalar : plan_.scalars) arguments.push_back(name_in_launch(scalar.name));
   for (const iris::MatrixMap& map : step.maps) {
     text += map_text(map);
     arguments.push_back(map.buffer + "_map");

@@ -1,5 +1,6 @@
 #include "generator/emit/cpp_types.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "generator/emit/layout.hpp"
@@ -24,6 +25,41 @@ std::string cpp_type(iris::Dtype dtype) {
       return "std::int32_t";
   }
   return "";
+}
+
+std::string cpp_type(iris::ScalarType type) {
+  using iris::ScalarType;
+  switch (type) {
+    case ScalarType::f32:
+      return "float";
+    case ScalarType::f64:
+      return "double";
+    case ScalarType::i32:
+      return "std::int32_t";
+    case ScalarType::i64:
+      return "std::int64_t";
+    case ScalarType::u32:
+      return "std::uint32_t";
+    case ScalarType::u64:
+      return "std::uint64_t";
+    case ScalarType::boolean:
+      return "bool";
+  }
+  return "";
+}
+
+std::vector<LaunchParameter> launch_parameters(const Plan& plan) {
+  std::vector<LaunchParameter> all;
+  all.reserve(plan.arguments.size() + plan.scalars.size());
+  for (const iris::Argument& argument : plan.arguments) all.push_back({.buffer = &argument});
+  for (const iris::Scalar& scalar : plan.scalars) all.push_back({.scalar = &scalar});
+  const auto& source = plan.kernels.front().source;
+  if (!source) return all;
+  std::ranges::stable_sort(all, {}, [&](const LaunchParameter& one) {
+    const std::string& name = one.buffer != nullptr ? one.buffer->name : one.scalar->name;
+    return std::ranges::find(source->parameters, name, &SourceParameter::name) - source->parameters.begin();
+  });
+  return all;
 }
 
 std::string declarations_of(std::span<const iris::Argument> arguments) {

@@ -2,14 +2,26 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "iris/dtype.hpp"
 #include "iris/manifest.hpp"
+#include "irisgen/plan.hpp"
 
 namespace irisgen {
 
 /// What a launcher calls an element of a buffer: `float`, `iris::device::BFloat16`.
 std::string cpp_type(iris::Dtype dtype);
+
+std::string cpp_type(iris::ScalarType type);
+
+/// A parameter of a launcher: a buffer or a number, the other being null.
+struct LaunchParameter {
+  const iris::Argument* buffer = nullptr;
+  const iris::Scalar* scalar = nullptr;
+};
+/// What a launcher takes, but for extents and stream: of a kernel of the user's own in its source's order.
+std::vector<LaunchParameter> launch_parameters(const Plan& plan);
 
 /// Declares those that device/ defines, since a launcher needs only pointers to them; a blank line comes first. Empty
 /// if there are none.

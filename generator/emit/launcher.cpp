@@ -26,12 +26,14 @@ void add_once(std::vector<std::string>& texts, std::string text) {
 std::vector<std::string> types_of(const Plan& plan) {
   std::vector<std::string> types;
   for (const iris::Argument& argument : plan.arguments) add_once(types, cpp_type(argument.dtype));
+  for (const iris::Scalar& scalar : plan.scalars) add_once(types, cpp_type(scalar.type));
   return types;
 }
 
 std::string includes(const Plan& plan) {
   const std::vector<std::string> types = types_of(plan);
-  const bool integers = std::ranges::find(types, "std::int32_t") != types.end() || !plan.problem.is_static();
+  const bool integers = !plan.problem.is_static() ||
+                        std::ranges::any_of(types, [](const std::string& type) { return type.starts_with("std::"); });
   return std::string(integers ? "#include <cstdint>\n" : "") +
          "#include <iris/embedded.hpp>\n#include <iris/operation.hpp>\n#include <iris/tensor_view.hpp>\n"
          "#include <iris/world.hpp>\n#include <span>\n";
@@ -79,6 +81,8 @@ std::string argument_comments(std::span<const LauncherBuild> builds) {
     if (std::ranges::any_of(builds, is_symmetric)) text += "; on the symmetric heap";
     text += ".\n" + parameter_comment(first, argument.name);
   }
+  for (const iris::Scalar& scalar : first.scalars)
+    text += "  /// `" + scalar.name + "`: a number, of this launch.\n" + parameter_comment(first, scalar.name);
   return text;
 }
 
@@ -96,14 +100,25 @@ std::string in_place_comments(std::span<const LauncherBuild> builds) {
   return distinct.size() == 1 ? distinct[0] : join(by_build, "");
 }
 
-/// `{{"n", n}}`: the extents that a launch, or its capacity, gives.
-std::string extents_initialiser(const std::vector<std::string>& names, const std::string& prefix) {
+/// `{{"n", n}}`: the extents or scalars that a launch, or its capacity, gives.
+std::string map_initialiser(const std::vector<std::string>& names, const std::string& prefix) {
   std::vector<std::string> entries;
   for (const std::string& name : names) {
     std::string entry = "{\"" + name;
     entries.push_back(entry.append("\", ").append(prefix).append(name).append("}"));
   }
   return "{" + join(entries, ", ") + "}";
+}
+
+/// The call of a launch on `values`, which begins with `head`: behind them the numbers that the kernel takes by value.
+std::string launch_call(const Plan& plan, const std::string& head, const std::string& values) {
+  if (plan.scalars.empty()) return lay_out_signature(head, values, ");");
+  std::vector<std::string> names;
+  names.reserve(plan.scalars.size());
+  for (const iris::Scalar& scalar : plan.scalars) names.push_back(scalar.name);
+  const std::string column(std::string_view("    operation_.launch(").size(), ' ');
+  return lay_out_signature(head, values, ",") + "\n" +
+         lay_out_signature(column + "{", map_initialiser(names, "").substr(1), ");");
 }
 
 std::string constructor(const Plan& plan, const std::string& name) {
@@ -115,7 +130,7 @@ std::string constructor(const Plan& plan, const std::string& name) {
   }
   const bool is_static = plan.problem.is_static();
   const std::string capacity =
-      is_static ? "" : ",\n                   " + extents_initialiser(plan.problem.dynamic_extents(), "capacity_");
+      is_static ? "" : ",\n                   " + map_initialiser(plan.problem.dynamic_extents(), "capacity_");
   return "  /// Collective: every rank of the group makes one, in the same order; a Context is the group of all ranks. "
          "Throws\n"
          "  /// std::runtime_error if the kernel is not built for the group's size and target, or if its blocks do not "
@@ -131,19 +146,24 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
   const Plan& plan = *builds.front().plan;
   std::vector<std::string> parameters;
   std::vector<std::string> buffers;
-  for (const iris::Argument& argument : plan.arguments) {
-    const std::string pointer = cpp_type(argument.dtype) + "*";
-    const bool reads = argument.access == iris::Access::read;
-    parameters.push_back((reads ? "const " : "") + pointer + " " + argument.name);
-    buffers.push_back(reads ? "const_cast<" + pointer + ">(" + argument.name + ")" : argument.name);
+  for (const auto& [buffer, scalar] : launch_parameters(plan)) {
+    if (scalar != nullptr) {
+      parameters.push_back(cpp_type(scalar->type) + " " + scalar->name);
+      continue;
+    }
+    const std::string pointer = cpp_type(buffer->dtype) + "*";
+    const bool reads = buffer->access == iris::Access::read;
+    parameters.push_back((reads ? "const " : "") + pointer + " " + buffer->name);
+    buffers.push_back(reads ? "const_cast<" + pointer + ">(" + buffer->name + ")" : buffer->name);
   }
   for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
          in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
-         lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") +
-         "\n    operation_.launch(buffers, " + extents_initialiser(plan.problem.dynamic_extents(), "") +
-         ", stream);\n  }\n";
+         lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") + "\n" +
+         launch_call(plan, "    operation_.launch(",
+                     "buffers, " + map_initialiser(plan.problem.dynamic_extents(), "") + ", stream") +
+         "\n  }\n";
 }
 
 /// The dynamic extents that no argument's shape tells.
@@ -161,17 +181,21 @@ std::string call_operator_on_tensors(const Plan& plan) {
   const std::vector<std::string> extents = extents_beside_shapes(plan);
   std::vector<std::string> parameters;
   std::vector<std::string> tensors;
-  for (const iris::Argument& argument : plan.arguments) {
-    parameters.push_back("const iris::TensorView& " + argument.name);
-    tensors.push_back(argument.name);
+  for (const auto& [buffer, scalar] : launch_parameters(plan)) {
+    if (scalar != nullptr) {
+      parameters.push_back(cpp_type(scalar->type) + " " + scalar->name);
+    } else {
+      parameters.push_back("const iris::TensorView& " + buffer->name);
+      tensors.push_back(buffer->name);
+    }
   }
   for (const std::string& name : extents) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
-  const std::string values = join(tensors, ", ") + "}, " + extents_initialiser(extents, "") + ", stream";
+  const std::string values = join(tensors, ", ") + "}, " + map_initialiser(extents, "") + ", stream";
   return std::string("\n  /// The same on tensors, whose dtypes, shapes and strides are checked") +
          (plan.problem.is_static() ? "" : "; the shapes tell the extents") + ".\n" +
          lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
-         lay_out_signature("    operation_.launch({", values, ");") + "\n  }\n";
+         launch_call(plan, "    operation_.launch({", values) + "\n  }\n";
 }
 
 /// Another one for other content, so that no two classes of one name are ever taken for each other by a linker.

@@ -20,11 +20,22 @@ Line split(std::string_view line) {
   return {before.substr(0, before.find_last_not_of(' ') + 1), line.substr(comment + 2)};
 }
 
+/// Where the first parameter ends that a comma follows; one in braces is a whole.
+std::size_t end_of_first(std::string_view parameters) {
+  int depth = 0;
+  for (std::size_t at = 0; at + 1 < parameters.size(); ++at) {
+    if (parameters[at] == '{') ++depth;
+    if (parameters[at] == '}') --depth;
+    if (depth <= 0 && parameters.substr(at, 2) == ", ") return at;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 std::string lay_out_signature(std::string_view head, std::string_view parameters, std::string_view tail) {
   const std::size_t indent = std::min(head.find_first_not_of(' '), head.size());
-  const std::size_t comma = parameters.find(", ");
+  const std::size_t comma = end_of_first(parameters);
   const std::size_t first = comma == std::string_view::npos ? parameters.size() + tail.size() : comma + 1;
   const bool breaks_after_head = head.size() + first > max_line;
   const std::size_t column = breaks_after_head ? indent + 4 : head.size();
@@ -33,7 +44,7 @@ std::string lay_out_signature(std::string_view head, std::string_view parameters
   if (breaks_after_head) text += "\n" + std::string(column, ' ');
   std::size_t at = column;
   while (!parameters.empty()) {
-    const std::size_t end = parameters.find(", ");
+    const std::size_t end = end_of_first(parameters);
     const std::string_view parameter = parameters.substr(0, end == std::string_view::npos ? end : end + 1);
     parameters.remove_prefix(std::min(parameters.size(), parameter.size() + 1));
     const std::size_t needed = parameter.size() + (parameters.empty() ? tail.size() : 0);

@@ -14,6 +14,7 @@ iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& source
   manifest.timeout_ms = plan.timeout_ms;
   manifest.in_place = plan.in_place;
   manifest.arguments = plan.arguments;
+  manifest.scalars = plan.scalars;
   manifest.intermediates = plan.intermediates;
   manifest.schedules = plan.schedules;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {

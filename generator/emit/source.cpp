@@ -58,7 +58,8 @@ std::vector<std::string> user_values(const KernelPlan& kernel) {
   std::vector<std::string> values = {"context"};
   for (const SourceParameter& parameter : kernel.source->parameters) {
     const std::string& name = parameter.name;
-    values.push_back(parameter.is_buffer ? name : value_of(name, kernel.problem.extent(name)));
+    const bool is_extent = !parameter.is_buffer && !parameter.scalar;
+    values.push_back(is_extent ? value_of(name, kernel.problem.extent(name)) : name);
   }
   return values;
 }
@@ -92,7 +93,12 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
     if (extent.dynamic) parameters.push_back("i64 " + name);
     values.push_back(value_of(name, extent));
   }
-  if (kernel.source) values = user_values(kernel);
+  if (kernel.source) {
+    values = user_values(kernel);
+    for (const SourceParameter& parameter : kernel.source->parameters) {
+      if (parameter.scalar) parameters.push_back(std::string(to_string(*parameter.scalar)) + " " + parameter.name);
+    }
+  }
   for (const iris::MatrixMap& map : kernel.maps) {
     parameters.push_back("const __grid_constant__ TensorMap " + map.buffer + "_map");
   }
@@ -178,7 +184,8 @@ SourceQuestion question_of_reference(const Plan& plan) {
                           .entry = user.reference.function,
                           .config = config_struct(kernel),
                           .extents = {},
-                          .buffers = {}};
+                          .buffers = {},
+                          .scalars = plan.scalars};
   for (const iris::NamedExtent& extent : plan.problem.extents) question.extents.push_back(extent.name);
   for (const iris::Argument& argument : plan.arguments)
     question.buffers.push_back({argument.name, argument.access == iris::Access::read});
@@ -195,18 +202,25 @@ ReferenceSource emit_reference(const Plan& plan, const KernelSource& reference) 
       return std::to_string(std::ranges::find(all, parameter.name, &std::remove_cvref_t<decltype(all[0])>::name) -
                             all.begin());
     };
-    values.push_back(parameter.is_buffer ? "buffers[" + position(plan.arguments) + "]"
-                                         : "extents[" + position(plan.problem.extents) + "]");
+    const auto scalar = std::ranges::find(plan.scalars, parameter.name, &iris::Scalar::name);
+    if (parameter.is_buffer) {
+      values.push_back("buffers[" + position(plan.arguments) + "]");
+    } else if (scalar != plan.scalars.end()) {
+      values.push_back("*static_cast<const " + std::string(to_string(scalar->type)) + "*>(scalars[" +
+                       position(plan.scalars) + "])");
+    } else {
+      values.push_back("extents[" + position(plan.problem.extents) + "]");
+    }
   }
   const std::string includes = with_includes("", reference);
   std::string text = inline_includes(includes, Platform::host, {}) + "namespace irisgen_reference {\n\n" +
                      using_device(includes, reference.text) + "\n" + align_trailing_comments(config_struct(kernel)) +
                      "\n";
   text += users_text(reference, "source", "", name + ".cpp", lines_of(text));
-  text += "\nextern \"C\" void " + name +
-          "(const i64* extents, f64* const* const* buffers) {\n  source::" + reference.entry +
-          (reference.takes_config ? "<Config>" : "") + "(" + join(values) +
-          ");\n}\n\n}  // namespace irisgen_reference\n";
+  text +=
+      "\nextern \"C\" void " + name +
+      "(const i64* extents, f64* const* const* buffers, const void* const* scalars) {\n  source::" + reference.entry +
+      (reference.takes_config ? "<Config>" : "") + "(" + join(values) + ");\n}\n\n}  // namespace irisgen_reference\n";
   return {.name = name + ".cpp", .text = std::move(text), .symbol = name};
 }
 

@@ -158,6 +158,12 @@ Spec check(const KernelSpec& kernel) {
   for (const auto& [key, values] : kernel.tune) {
     for (const Setting& setting : values) json["tune"][key].push_back(setting.value);
   }
+  if (kernel.user) {
+    for (const UserArgument& argument : kernel.user->arguments) {
+      if (!argument.value) continue;
+      std::visit([&](auto value) { json["arguments"][argument.name]["value"] = value; }, argument.value->get());
+    }
+  }
   const nlohmann::json spec = {{"irisgen", 1}, {"kernels", {json}}};
   Spec checked = parse_spec("kernel '" + kernel.name + "'", spec.dump());
   for (KernelSpec& each : checked.kernels) {

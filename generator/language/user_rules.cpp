@@ -46,6 +46,12 @@ UserArgument read_argument(const Member& member) {
                                          : iris::Access::update;
     argument.where_access = access->where;
   }
+  if (const Value* value = member.value.find("value")) {
+    argument.where_value = value->where;
+    if (const auto* integer = value->as<std::int64_t>()) argument.value = *integer;
+    if (const auto* number = value->as<double>()) argument.value = *number;
+    if (const auto* truth = value->as<bool>()) argument.value = *truth;
+  }
   return argument;
 }
 

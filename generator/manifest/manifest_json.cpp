@@ -59,6 +59,10 @@ Json json_of(const Argument& argument) {
           {"replicated", argument.replicated}};
 }
 
+Json json_of(const Scalar& scalar) {
+  return {{"name", scalar.name}, {"access", value_access}, {"dtype", to_string(scalar.type)}};
+}
+
 Json json_of(const Intermediate& buffer) {
   return {{"name", buffer.name}, {"dtype", to_string(buffer.dtype)}, {"shape", json_of(buffer.shape)}};
 }
@@ -131,6 +135,8 @@ Json json_of_all(const std::vector<Value>& values) {
 }  // namespace
 
 Json content_of(const Manifest& manifest) {
+  Json arguments = json_of_all(manifest.arguments);
+  for (const Scalar& scalar : manifest.scalars) arguments.push_back(json_of(scalar));
   return {
       {"abi", manifest.abi},
       {"name", manifest.name},
@@ -140,7 +146,7 @@ Json content_of(const Manifest& manifest) {
       {"problem", json_of(manifest.problem)},
       {"timeout_ms", manifest.timeout_ms},
       {"in_place", in_place_names.at(static_cast<std::size_t>(manifest.in_place))},
-      {"arguments", json_of_all(manifest.arguments)},
+      {"arguments", std::move(arguments)},
       {"intermediates", json_of_all(manifest.intermediates)},
       {"kernels", json_of_all(manifest.kernels)},
       {"schedules", json_of_all(manifest.schedules)},

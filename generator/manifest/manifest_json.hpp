@@ -13,6 +13,9 @@ namespace iris {
 /// Of Access, in its order.
 inline constexpr std::array<std::string_view, 3> access_names = {"read", "write", "update"};
 
+/// The `access` of a scalar among the arguments.
+inline constexpr std::string_view value_access = "value";
+
 /// Of BlockIndex, in its order.
 inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank", "peer"};
 

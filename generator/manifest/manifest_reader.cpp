@@ -44,9 +44,7 @@ class Reader {
     manifest.problem = problem_ = parse_problem(members.at("problem"));
     manifest.timeout_ms = members.number("timeout_ms", 0);
     manifest.in_place = parse_in_place(members);
-    manifest.arguments =
-        parse_all<Argument>(members, "arguments", [this](const Json& each) { return parse_argument(each); });
-    for (const Argument& argument : manifest.arguments) buffers_.insert(argument.name);
+    parse_arguments(members, manifest);
     manifest.intermediates =
         parse_all<Intermediate>(members, "intermediates", [this](const Json& each) { return parse_buffer(each); });
     for (const Intermediate& buffer : manifest.intermediates) buffers_.insert(buffer.name);
@@ -113,11 +111,34 @@ class Reader {
     return parse_all<Dimension>(members, key, [this](const Json& each) { return parse_dimension(each); });
   }
 
+  /// Buffers, and numbers by value.
+  void parse_arguments(const Members& members, Manifest& manifest) {
+    std::set<std::string> scalars;
+    if (!members.at("arguments").is_array()) members.complain("arguments", "an array");
+    for (const Json& json : members.at("arguments")) {
+      if (json.is_object() && json.contains("access") && json.at("access") == Json(value_access)) {
+        manifest.scalars.push_back(parse_scalar(json));
+        scalars.insert(manifest.scalars.back().name);
+      } else {
+        manifest.arguments.push_back(parse_argument(json));
+        buffers_.insert(manifest.arguments.back().name);
+      }
+    }
+    if (scalars.size() != manifest.scalars.size()) refuse_manifest("two scalars of one name");
+  }
+
+  static Scalar parse_scalar(const Json& json) {
+    const Members members(json, "a scalar", {"name", "access", "dtype"});
+    const auto type = scalar_type_from(members.text("dtype"));
+    if (!type) members.complain("dtype", "f32, f64, i32, i64, u32, u64 or bool");
+    return {.name = members.identifier("name"), .type = *type};
+  }
+
   Argument parse_argument(const Json& json) const {
     const Members members(json, "an argument",
                           {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only", "replicated"});
     const auto access = std::ranges::find(access_names, members.text("access"));
-    if (access == access_names.end()) members.complain("access", "read, write or update");
+    if (access == access_names.end()) members.complain("access", "read, write, update or value");
     return {.name = members.identifier("name"),
             .access = static_cast<Access>(access - access_names.begin()),
             .dtype = members.dtype("dtype"),

@@ -102,6 +102,13 @@ std::vector<Row> argument_rows(const Plan& plan) {
     rows.push_back({argument.name, describe_shape(plan.problem, argument.shape), std::string(to_string(argument.dtype)),
                     std::string(describe(argument.access)), notes});
   }
+  for (const iris::Scalar& scalar : plan.scalars) {
+    const auto value = plan.values.find(scalar.name);
+    rows.push_back({scalar.name, "a number", std::string(to_string(scalar.type)), "by value",
+                    value == plan.values.end()
+                        ? "of each launch"
+                        : "of each launch; " + to_string(value->second) + " in run, bench, tune"});
+  }
   for (const iris::Intermediate& buffer : plan.intermediates) {
     rows.push_back({buffer.name, describe_shape(plan.problem, buffer.shape), std::string(to_string(buffer.dtype)),
                     "between", "on the symmetric heap, kept from launch to launch"});
@@ -288,6 +295,8 @@ std::string explain_json(const Plan& plan) {
   }
   Json arguments = Json::array();
   for (const iris::Argument& argument : plan.arguments) arguments.push_back(json_of(plan, argument));
+  for (const iris::Scalar& scalar : plan.scalars)
+    arguments.push_back({{"name", scalar.name}, {"access", iris::value_access}, {"dtype", to_string(scalar.type)}});
   Json intermediates = Json::array();
   for (const iris::Intermediate& buffer : plan.intermediates) {
     intermediates.push_back({{"name", buffer.name},

@@ -32,6 +32,18 @@ std::string source_text(const Plan& plan) {
   return text;
 }
 
+/// The numbers that a kernel of the user's own takes by value.
+void take_scalars(Plan& plan) {
+  const auto& source = plan.kernels.front().source;
+  if (!source) return;
+  for (const SourceParameter& parameter : source->parameters) {
+    if (parameter.scalar) plan.scalars.push_back({parameter.name, *parameter.scalar});
+  }
+  for (const UserArgument& said : plan.user->arguments) {
+    if (said.value) plan.values.emplace(said.name, *said.value);
+  }
+}
+
 /// What each kernel is called, in profiles and in the output folder.
 void name_kernels(Plan& plan) {
   plan.stem = plan.name + ".w" + std::to_string(plan.problem.world) + "." + std::string(plan.target->name);
@@ -88,6 +100,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   plan.intermediates = std::move(chosen.draft.intermediates);
   plan.kernels = std::move(chosen.draft.kernels);
   plan.in_place = chosen.draft.in_place;
+  take_scalars(plan);
 
   const auto timeout = kernel.config.find("timeout_ms");
   plan.timeout_ms = timeout == kernel.config.end() ? default_timeout_ms : timeout->second.value;

@@ -54,10 +54,10 @@ std::string config_of(const json& kernel) {
   return list.empty() ? "" : "    config: {" + list + "}\n";
 }
 
-/// What the description says of buffers, in comments where the source says it, too.
+/// What the description says of buffers and numbers, in comments where the source says it, too.
 std::string arguments_of(const json& kernel) {
   std::string comments;
-  std::string updated;
+  std::string said;
   for (const json& argument : kernel.at("arguments")) {
     const std::string name = text_of(argument, "name");
     const std::string access = text_of(argument, "access");
@@ -68,11 +68,13 @@ std::string arguments_of(const json& kernel) {
                                      : "updated") +
                 (dtype.empty() ? "" : ", " + dtype) +
                 (argument.at("symmetric").get<bool>() ? ", on the symmetric heap" : "") + "\n";
-    if (access == "update") updated += "      " + name + ": {access: update}\n";
+    if (access == "update") said += "      " + name + ": {access: update}\n";
   }
+  for (const json& scalar : kernel.at("scalars"))
+    said += "      " + scalar.get<std::string>() + ": {value: 1}  # a guess\n";
   if (comments.empty()) return "";
   return "    # Buffers; each has all extents, unless arguments: says another shape, such as {shape: [n / world]}.\n" +
-         comments + (updated.empty() ? "" : "    arguments:\n" + updated);
+         comments + (said.empty() ? "" : "    arguments:\n" + said);
 }
 
 std::string description_of(const json& kernel, const ImportOptions& options) {

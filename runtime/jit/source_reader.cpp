@@ -81,6 +81,7 @@ KernelSource kernel_source(KernelSource source, const json& answer) {
   for (const json& parameter : answer.at("parameters")) {
     source.parameters.push_back({.name = parameter.at("name"),
                                  .is_buffer = parameter.at("is_buffer"),
+                                 .scalar = scalar_type_from(parameter.at("scalar").get<std::string>()),
                                  .dtype = dtype_from(parameter.at("dtype").get<std::string>()).value(),
                                  .is_const = parameter.at("is_const"),
                                  .symmetric = parameter.at("symmetric"),
@@ -112,12 +113,16 @@ json question_of(const SourceQuestion& question, bool is_kernel) {
   json buffers = json::array();
   for (const SourceQuestion::Buffer& buffer : question.buffers)
     buffers.push_back({{"name", buffer.name}, {"is_const", buffer.is_const}});
+  json scalars = json::object();
+  for (const Scalar& scalar : question.scalars) scalars[scalar.name] = to_string(scalar.type);
   return {{"task", is_kernel ? "read_kernel" : "read_reference"},
           {"entry", question.entry},
           {"config", question.config},
           {"includes", includes_for(question, is_kernel)},
           {"extents", question.extents},
-          {"buffers", buffers}};
+          {"buffers", buffers},
+          {"scalars", scalars},
+          {"named", question.named}};
 }
 
 class ClangReader final : public irisgen::SourceReader {

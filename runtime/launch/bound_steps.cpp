@@ -63,6 +63,10 @@ void Binder::bind(const LaunchStep& step) {
   for (const Dimension& extent : step.extents) launch.extents.push_back(length_of(extent, extents_));
   for (const MatrixMap& map : step.maps) launch.maps.push_back(bind(map));
   for (const std::int64_t& extent : launch.extents) launch.arguments.push_back({&extent, sizeof extent});
+  for (std::size_t i = 0; i < binding_.scalars.size(); ++i) {
+    const auto bytes = static_cast<std::size_t>(bytes_of(binding_.manifest.scalars[i].type));
+    launch.arguments.push_back({binding_.scalars[i].bytes.data(), bytes});
+  }
   for (const BoundLaunch::Map& map : launch.maps) launch.arguments.push_back({&map.map, sizeof map.map});
   steps_.push_back({stream_, std::move(launch)});
 }

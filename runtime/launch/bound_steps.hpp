@@ -58,7 +58,7 @@ struct BoundLaunch {
   const LoadedKernel* kernel;
   std::vector<std::int64_t> extents;
   std::vector<Map> maps;
-  std::vector<ArgumentBytes> arguments;  ///< which lie in the other members, the kernel and the buffers
+  std::vector<ArgumentBytes> arguments;  ///< which lie in the other members, the kernel, the buffers and the scalars
 };
 
 /// Copies from this rank to the same place of `peer` as `to`.
@@ -80,10 +80,11 @@ struct Binding {
   int rank;
   std::span<const LoadedKernel> kernels;
   const NumberedBuffers& buffers;
+  std::span<const ScalarBytes> scalars;  ///< of the manifest, in its order; each launch sets them
 };
 
-/// The steps of a launch with these extents, without those that have nothing to do. Kernels and buffers stay where they
-/// are as long as they are used.
+/// The steps of a launch with these extents, without those that have nothing to do. Kernels, buffers and scalars stay
+/// where they are as long as they are used.
 std::vector<BoundStep> bind_steps(const Binding& binding, const Extents& extents);
 
 }  // namespace iris

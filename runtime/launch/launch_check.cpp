@@ -229,6 +229,26 @@ void check_capacity(const Manifest& manifest, const Extents& extents, const Exte
   }
 }
 
+std::vector<ScalarBytes> resolve_scalars(const Manifest& manifest, const Scalars& given) {
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(manifest.scalars, name, &Scalar::name) == manifest.scalars.end())
+      throw error_of(manifest, "there is no number " + quoted(name) + " in this kernel");
+  }
+  std::vector<ScalarBytes> all;
+  all.reserve(manifest.scalars.size());
+  for (const auto& [name, type] : manifest.scalars) {
+    const auto value = given.find(name);
+    if (value == given.end()) {
+      throw error_of(manifest,
+                     quoted(name) + " is a number, " + std::string(to_string(type)) + ", which every launch must give");
+    }
+    const auto bytes = to_bytes(value->second, type);
+    if (!bytes.has_value()) throw error_of(manifest, quoted(name) + ": " + why_not(value->second, type));
+    all.push_back(*bytes);
+  }
+  return all;
+}
+
 std::int64_t bytes_of(const Argument& argument, const Extents& extents) {
   std::int64_t bytes = bytes_of(argument.dtype);
   for (const Dimension& dimension : argument.shape) bytes *= length_of(dimension, extents);

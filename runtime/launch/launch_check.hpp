@@ -17,6 +17,10 @@ Extents resolve_extents(const Manifest& manifest, const Extents& given);
 /// Throws if a dynamic extent is larger than the operation was loaded for.
 void check_capacity(const Manifest& manifest, const Extents& extents, const Extents& capacity);
 
+/// The numbers of a launch, in the manifest's order. Throws std::runtime_error naming the one that is missing, unknown,
+/// or no value of its type.
+std::vector<ScalarBytes> resolve_scalars(const Manifest& manifest, const Scalars& given);
+
 /// Bytes of one argument on each rank; for extents that resolve_extents has accepted.
 std::int64_t bytes_of(const Argument& argument, const Extents& extents);
 

@@ -134,7 +134,7 @@ struct Operation::State {
   void set_windows(std::span<void* const> arguments, const Sized& sized);
   void check_agreement(std::span<void* const> arguments, const Sized& sized);
   void follow_last_launch(Stream stream);
-  void launch(std::span<void* const> arguments, const Extents& given, Stream stream);
+  void launch(std::span<void* const> arguments, const Extents& given, Stream stream, const Scalars& given_scalars);
 
   /// The stream of that number, in a launch whose caller's it is.
   Stream stream(int number, Stream callers) const {
@@ -152,6 +152,7 @@ struct Operation::State {
   std::unique_ptr<char, ReturnToHeap> memory;
   std::unique_ptr<device::Fault, ReturnToDevice> fault;
   NumberedBuffers buffers;
+  std::vector<ScalarBytes> scalars;
   bool has_windows = false;        ///< the kernels know of adopted memory
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
@@ -170,6 +171,7 @@ Operation::State::State(const Group& of_group, const BuiltOperation& built, cons
     : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
   check_world(built, *group);
   capacity = resolve_extents(manifest, wanted_capacity);
+  scalars.resize(manifest.scalars.size());
   const OperationLayout layout = layout_of(manifest, capacity);
   const CollectiveCall call{.call = group->call(call_of(manifest, layout.total_bytes)), .state = {}};
   group->collectives->all_gather_or_fail(call, words_of_attempt([&] { load(built); }));
@@ -231,18 +233,21 @@ Operation::State::~State() {
   std::erase(context.records, &record);
 }
 
-void Operation::State::launch(std::span<void* const> arguments, const Extents& given, Stream stream) {
+void Operation::State::launch(std::span<void* const> arguments, const Extents& given, Stream stream,
+                              const Scalars& given_scalars) {
   if (!record.failure.empty()) {
     throw std::runtime_error(manifest.name + " cannot be launched again, since its flags are in disorder; make a new " +
                              "Operation. What happened: " + record.failure);
   }
   Sized& sized = sized_for(given);
+  const std::vector<ScalarBytes> of_launch = resolve_scalars(manifest, given_scalars);
   check_buffers(manifest, group->rank, sized.bytes, arguments,
                 [this](const void* begin, std::size_t bytes) { return is_allocated(begin, bytes); });
   set_windows(arguments, sized);
   follow_last_launch(stream);
   check_agreement(arguments, sized);
   buffers.set_arguments(arguments);
+  std::ranges::copy(of_launch, scalars.begin());
   record.in_flight = stream;
   try {
     for (BoundStep& step : sized.steps) {
@@ -261,7 +266,7 @@ Operation::State::Sized& Operation::State::sized_for(const Extents& given) {
   Sized made{.given = given, .extents = resolve_extents(manifest, given), .bytes = {}, .steps = {}};
   check_capacity(manifest, made.extents, capacity);
   for (const Argument& argument : manifest.arguments) made.bytes.push_back(bytes_of(argument, made.extents));
-  made.steps = bind_steps({manifest, group->rank, kernels, buffers}, made.extents);
+  made.steps = bind_steps({manifest, group->rank, kernels, buffers, scalars}, made.extents);
   if (sizes.size() < most_sizes) return sizes.emplace_back(std::move(made));
   Sized& replaced = sizes[oldest_size];
   oldest_size = (oldest_size + 1) % most_sizes;
@@ -376,17 +381,18 @@ Operation::~Operation() = default;
 Operation::Operation(Operation&&) noexcept = default;
 Operation& Operation::operator=(Operation&&) noexcept = default;
 
-void Operation::launch(std::span<void* const> buffers, const Extents& extents, Stream stream) {
+void Operation::launch(std::span<void* const> buffers, const Extents& extents, Stream stream, const Scalars& scalars) {
   if (state_ == nullptr) throw std::logic_error("this Operation was moved from; launch the one that it became");
-  state_->launch(buffers, extents, stream);
+  state_->launch(buffers, extents, stream, scalars);
 }
 
-void Operation::launch(std::span<const TensorView> tensors, const Extents& extents, Stream stream) {
+void Operation::launch(std::span<const TensorView> tensors, const Extents& extents, Stream stream,
+                       const Scalars& scalars) {
   if (state_ == nullptr) return launch(std::span<void* const>(), extents, stream);  // which throws
   const Extents all = extents_of(state_->manifest, tensors, extents);
   std::vector<void*> buffers(tensors.size());
   std::ranges::transform(tensors, buffers.begin(), [](const TensorView& tensor) { return tensor.data(); });
-  launch(buffers, all, stream);
+  launch(buffers, all, stream, scalars);
 }
 
 const Manifest& Operation::manifest() const {

@@ -36,7 +36,10 @@ class Measurement {
  public:
   Measurement(Context& context, const Measured& measured, const BenchBuffers& buffers, bool as_graphs)
       : operation_(context, measured.built),
-        batches_(context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers()); }, as_graphs) {}
+        scalars_(measured.plan.values),
+        batches_(
+            context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers(), {}, nullptr, scalars_); },
+            as_graphs) {}
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
@@ -44,6 +47,7 @@ class Measurement {
 
  private:
   Operation operation_;
+  Scalars scalars_;
   BatchSeries batches_;
 };
 

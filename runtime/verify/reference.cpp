@@ -8,7 +8,7 @@ class PatternReference final : public Reference {
  public:
   explicit PatternReference(const irisgen::Pattern& pattern) : pattern_(pattern) {}
 
-  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars&,
                          const std::vector<std::vector<irisgen::Values>>& inputs) const override {
     return {pattern_.reference(manifest.problem.at(extents), inputs)};
   }

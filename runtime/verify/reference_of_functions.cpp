@@ -47,7 +47,7 @@ class ReferenceOfFunctions final : public Reference {
     for (const irisgen::FunctionPlan& function : plan.function_plans) buffers_ += function.arguments.size();
   }
 
-  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars&,
                          const std::vector<RankValues>& inputs) const override {
     const Problem problem = manifest.problem.at(extents);
     std::vector<RankValues> own = inputs;  // the pattern's

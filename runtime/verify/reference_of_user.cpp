@@ -49,7 +49,7 @@ class FunctionReference final : public Reference {
   FunctionReference(const irisgen::ReferenceSource& source, UserReference said)
       : compiled_(source), said_(std::move(said)) {}
 
-  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars& scalars,
                          const std::vector<std::vector<Values>>& inputs) const override {
     const auto world = static_cast<std::size_t>(manifest.problem.world);
     std::vector<std::vector<Values>> values(manifest.arguments.size());  // [argument][rank]
@@ -61,7 +61,7 @@ class FunctionReference final : public Reference {
         values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), untouched()));
       if (is_input) ++input;
     }
-    call(manifest, extents, values);
+    call(manifest, extents, scalars, values);
     check_all_set(manifest, values);
     ExpectedOutputs expected;
     for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
@@ -74,7 +74,7 @@ class FunctionReference final : public Reference {
   }
 
  private:
-  using Function = void(const long long* extents, double* const* const* buffers);
+  using Function = void(const long long* extents, double* const* const* buffers, const void* const* scalars);
 
   /// A NaN that no arithmetic makes.
   static double untouched() { return std::bit_cast<double>(std::uint64_t{0x7ff4'6972'6973'6765}); }
@@ -97,7 +97,8 @@ class FunctionReference final : public Reference {
     }
   }
 
-  void call(const Manifest& manifest, const Extents& extents, std::vector<std::vector<Values>>& values) const {
+  void call(const Manifest& manifest, const Extents& extents, const Scalars& scalars,
+            std::vector<std::vector<Values>>& values) const {
     std::vector<long long> lengths;
     lengths.reserve(manifest.problem.extents.size());
     for (const NamedExtent& extent : manifest.problem.extents) lengths.push_back(extents.at(extent.name));
@@ -109,7 +110,11 @@ class FunctionReference final : public Reference {
     std::vector<double* const*> buffers;
     buffers.reserve(of_ranks.size());
     for (const std::vector<double*>& argument : of_ranks) buffers.push_back(argument.data());
-    compiled_.function<Function>()(lengths.data(), buffers.data());
+    const std::vector<ScalarBytes> numbers = resolve_scalars(manifest, scalars);
+    std::vector<const void*> pointers;
+    pointers.reserve(numbers.size());
+    for (const ScalarBytes& number : numbers) pointers.push_back(number.bytes.data());
+    compiled_.function<Function>()(lengths.data(), buffers.data(), pointers.data());
   }
 
   CompiledReference compiled_;
@@ -121,7 +126,7 @@ class FileReference final : public Reference {
  public:
   FileReference(std::string folder, UserReference said) : folder_(std::move(folder)), said_(std::move(said)) {}
 
-  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+  ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars&,
                          const std::vector<std::vector<Values>>&) const override {
     ExpectedOutputs expected;
     for (const Argument& argument : manifest.arguments) {

@@ -121,6 +121,7 @@ Run::Run(const BuiltOperation& built, const RunOptions& options, const WorstElem
   const std::size_t heap = options.heap_bytes != 0 ? options.heap_bytes : heap_bytes();
   const std::string refusal = words_of_attempt([&] {
     check_inputs();
+    resolve_scalars(manifest_, options_.scalars);
     if (options.verify && !reference_) reference_ = reference_of_pattern(manifest_.problem);
     check_memory(heap);
   });
@@ -290,7 +291,9 @@ void Run::launch(Context& context, std::vector<LaunchData>& batch) {
   // A peer that begins early must not have its stores to our outputs poisoned afterwards.
   context.barrier();
   const Stopwatch watch;
-  for (std::size_t i = 0; i < batch.size(); ++i) rank.operation->launch(rank.buffers[i].pointers(), extents_);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    rank.operation->launch(rank.buffers[i].pointers(), extents_, nullptr, options_.scalars);
+  }
   context.barrier();
   if (context.rank() == 0 || options_.processes) report_.launch_ms += watch.milliseconds();
   for (std::size_t i = 0; i < batch.size(); ++i) collect(context, rank.buffers[i], batch[i]);
@@ -319,7 +322,7 @@ void Run::collect(Context& context, const RankBuffers& buffers, LaunchData& data
 void Run::verify(const LaunchData& data) {
   progress("verify", data.launch);
   const Stopwatch watch;
-  const ExpectedOutputs expected = reference_->expect(manifest_, extents_, data.inputs);
+  const ExpectedOutputs expected = reference_->expect(manifest_, extents_, options_.scalars, data.inputs);
   for (std::size_t output = 0; output < outputs_.size(); ++output) {
     for (int rank = 0; rank < manifest_.problem.world; ++rank) {
       if (options_.processes && rank != own_rank_) continue;

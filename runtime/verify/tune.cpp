@@ -104,6 +104,7 @@ class GpuBench : public CandidateBench {
   std::string verify(const TuningCandidate& candidate) {
     try {
       RunOptions options;
+      options.scalars = candidate.plan.values;
       options.seed = options_.seed;
       options.repeat = launches_verified;
       options.processes = options_.processes;

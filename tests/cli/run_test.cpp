@@ -217,6 +217,33 @@ TEST_F(Run, AWrongElementOfAKernelOfOnesOwnNamesTheLineThatStoredIt) {
   EXPECT_EQ(stored["place"], "k.hip:9:31");
 }
 
+TEST_F(Run, ANumberByValueIsTheDescriptions) {
+  write_file(folder_.file("k.hip"),
+             "#include <iris/device/partition.hpp>\nusing namespace iris::device;\n"
+             "template <typename Config>\n"
+             "__device__ void f(const Context&, f32* output, f32 alpha, i64 n) {\n"
+             "  const ThreadGroup threads = grid_threads<Config>();\n"
+             "  for (i64 i = threads.index; i < n; i += threads.size) output[i] = alpha * i;\n}\n");
+  write_file(folder_.file("r.cpp"),
+             "void r(double* const* output, double alpha, long long n) {\n"
+             "  for (int k = 0; k < 2; ++k) for (long long i = 0; i < n; ++i) output[k][i] = alpha * i;\n}\n");
+  const std::string text =
+      "irisgen: 1\nkernels:\n  - {name: own, source: k.hip, entry: f, dtype: f32, world: [2, 1], shape: {n: 5},\n"
+      "     reference: {source: r.cpp, function: r}";
+  write_file(folder_.file("own.yaml"), text + "}\n");
+  const Outcome without = run({"own.yaml", "--world", "2"});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_NE(without.err.find("own.yaml:3:39: error: f takes 'alpha' by value, and nothing says which; add arguments: "
+                             "{alpha: {value: 1}}"),
+            std::string::npos)
+      << without.err;
+  write_file(folder_.file("own.yaml"), text + ", arguments: {alpha: {value: 0.5}}}\n");
+  const Outcome with = run({"own.yaml", "--world", "2", "--output", "output=o{rank}.npy"});
+  ASSERT_EQ(with.code, 0) << with.out << with.err;
+  const iris::NpyArray output = iris::read_npy(folder_.file("o1.npy"), Dtype::f32);
+  EXPECT_EQ(iris::to_values(output.bytes, Dtype::f32), (Values{0, 0.5, 1, 1.5, 2}));
+}
+
 TEST_F(Run, ACompilerThatIsNotThereIsAnErrorThatSaysSo) {
   const Outcome outcome = run({"spec.yaml", "--compiler", "nonesuch"});
   EXPECT_EQ(outcome.code, 2);

@@ -51,6 +51,7 @@ Manifest sample() {
                          .shape = {{"k", 7}},
                          .symmetric = true,
                          .alignment = 16}},
+          .scalars = {{"alpha", iris::ScalarType::f64}, {"steps", iris::ScalarType::u32}},
           .intermediates = {{.name = "partial", .dtype = Dtype::f64, .shape = {{"m", 3, 4}}}},
           .kernels = {{.part = "first",
                        .symbol = "gradient_sum_first",
@@ -97,6 +98,7 @@ TEST(ManifestJson, ComesBackWithEveryMember) {
   const Manifest back = iris::parse_manifest(to_json(sample()));
   EXPECT_EQ(to_json(back), to_json(sample()));
   EXPECT_EQ(back.problem, sample().problem);
+  EXPECT_EQ(back.scalars, sample().scalars);
   EXPECT_EQ(back.problem.extents.front().name, "n") << "the order of the extents was lost";
   ASSERT_EQ(back.kernels.size(), 2u);
   EXPECT_EQ(back.kernels[0].symbol, "gradient_sum_first");
@@ -130,7 +132,7 @@ Json resolved(const Json& schema, const Json& root, const Json& value) {
   }
   for (const Json& alternative : schema.value("oneOf", Json::array())) {
     const Json each = resolved(alternative, root, value);
-    bool fits = true;
+    bool fits = !value.is_object() || !each.contains("required") || value.size() >= each["required"].size();
     for (const auto& [key, member] : value.items()) fits = fits && each["properties"].contains(key);
     if (fits) return each;
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,23 @@ TEST(LaunchCheck, NamesAnExtentThatTheKernelDoesNotHave) {
 TEST(LaunchCheck, RefusesAnExtentThatIsGivenTwice) {
   const Manifest manifest = with_dynamic_rows();
   expect_part(error_of([&] { resolve_extents(manifest, {{"m", 10}, {"n", 5}, {"m", 11}}); }), "m is given twice");
+}
+
+TEST(LaunchCheck, WantsEveryNumberOfAKernelAndNoOther) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.scalars = {{"alpha", ScalarType::f32}, {"steps", ScalarType::i32}};
+  const std::vector<ScalarBytes> bytes = resolve_scalars(manifest, {{"steps", 7}, {"alpha", 0.5}});
+  ASSERT_EQ(bytes.size(), 2u);
+  float alpha = 0;
+  std::memcpy(&alpha, bytes[0].bytes.data(), sizeof alpha);
+  EXPECT_EQ(alpha, 0.5f);
+  std::int32_t steps = 0;
+  std::memcpy(&steps, bytes[1].bytes.data(), sizeof steps);
+  EXPECT_EQ(steps, 7);
+  const auto refused = [&](const Scalars& given) { return error_of([&] { resolve_scalars(manifest, given); }); };
+  expect_part(refused({{"alpha", 0.5}}), "'steps' is a number, i32, which every launch must give");
+  expect_part(refused({{"alpha", 0.5}, {"steps", 1}, {"beta", 1}}), "there is no number 'beta' in this kernel");
+  expect_part(refused({{"alpha", 0.5}, {"steps", 0.5}}), "'steps': 0.5 is no i32; give a whole number");
 }
 
 TEST(LaunchCheck, NoticesThatSizesOverflow) {

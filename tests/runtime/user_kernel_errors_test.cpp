@@ -59,6 +59,29 @@ const std::vector<Wrong>& wrong_sources() {
        "",
        source("f32* output, i64 rows", ""),
        {"k.hip:5:60: error: 'rows' is no extent of the shape (n)"}},
+      {"a type that numbers do not have",
+       "",
+       source("f32* output, bf16 scale", ""),
+       {"k.hip:5:61: error: 'scale' is 'bf16'; what is passed are buffers, extents, and numbers by value, which are "
+        "f32"}},
+      {"a number of the type of words", "", source("f32* output, short n16", ""), {"'n16' is 'short'; what is passed"}},
+      {"a fraction for a whole number",
+       "    arguments: {steps: {value: 0.5}}\n",
+       source("f32* output, i32 steps", "output[0] = steps;"),
+       {"spec.yaml:10:32: error: for host: 'steps': 0.5 is no i32; give a whole number from -2147483648 to "
+        "2147483647"}},
+      {"a number out of range",
+       "    arguments: {steps: {value: 3e9}}\n",
+       source("f32* output, i32 steps", "output[0] = steps;"),
+       {"spec.yaml:10:32: error: for host: 'steps': 3e+09 is no i32; give"}},
+      {"a number with a shape",
+       "    arguments: {alpha: {shape: [n]}}\n",
+       source("f32* output, f32 alpha", "output[0] = alpha;"),
+       {"spec.yaml:10:17: error: for host: 'alpha' is a number at ", "k.hip:5:60, without shape and access"}},
+      {"a buffer with a value",
+       "    arguments: {output: {value: 2}}\n",
+       source(),
+       {"spec.yaml:10:33: error: for host: 'output' is a buffer at ", "only a number has a value"}},
       {"a narrow extent", "", source("f32* output, i32 n"), {"extents are i64, and 'n' is 'i32'"}},
       {"a float", "", source("f32* output, f32 n"), {"extents are i64, and 'n' is 'f32'"}},
       {"a parameter without a name", "", source("f32*, i64 n", ""), {"k.hip:5:47: error: a parameter without a name"}},
@@ -129,7 +152,7 @@ const std::vector<Wrong>& wrong_sources() {
       {"a buffer that is not there",
        "    arguments: {outputs: {shape: [n]}}\n",
        source(),
-       {"spec.yaml:10:17: error: for host: f takes no buffer 'outputs'; did you mean 'output'?"}},
+       {"spec.yaml:10:17: error: for host: f takes no buffer or number 'outputs'; did you mean 'output'?"}},
       {"reading what may be written",
        "    arguments: {output: {access: read}}\n",
        source(),
@@ -278,6 +301,8 @@ TEST_F(UserKernel, whose_reference_is_wrong_is_told_where) {
   expect("void r(double** output) {}\n", "'output' must be double* const*");
   expect("void r(double* const* result) {}\n", "the kernel has no buffer 'result'; it has output");
   expect("void r(double* const* output, int n) {}\n", "extents are i64, and 'n' is 'int'");
+  expect("void r(double* const* output, float alpha) {}\n",
+         "the kernel has no extent and no number 'alpha'; it has (n)");
   expect("void s() {}\n", "there is no function 'r' here; there are: s");
   expect("#include <cmath>\nvoid r(double* const* output) {}\n", "r.cpp:1:10: error: 'cmath' file not found");
   expect("extern \"C\" int system(const char*);\nvoid r(double* const* output) { system(\"true\"); }\n",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "iris/problem.hpp"
+#include "iris/scalar.hpp"
 
 namespace iris {
 
@@ -80,7 +81,7 @@ struct MatrixMap {
 /// Most maps that a kernel takes.
 inline constexpr std::size_t max_maps = 4;
 
-/// Launches kernel number `kernel` of the operation.
+/// Launches kernel number `kernel` of the operation. Behind the extents an entry takes all of the operation's scalars.
 struct LaunchStep {
   int kernel = 0;
   std::vector<std::string> buffers = {};  ///< arguments and intermediates of the operation, in the entry's order
@@ -166,6 +167,7 @@ struct Manifest {
   int timeout_ms = 0;  ///< bound of every wait
   InPlace in_place = InPlace::no;
   std::vector<Argument> arguments = {};
+  std::vector<Scalar> scalars = {};  ///< what every launch gives by value
   std::vector<Intermediate> intermediates = {};
   std::vector<KernelEntry> kernels = {};
   std::vector<Schedule> schedules = {};  ///< in ascending order of `up_to`; the last takes every size

@@ -109,6 +109,8 @@ struct Plan {
   bool deterministic = true;  ///< as its Variant is
 
   std::vector<iris::Argument> arguments;
+  std::vector<iris::Scalar> scalars;
+  iris::Scalars values;  ///< of scalars, that the description gives
   std::vector<iris::Intermediate> intermediates;
   std::vector<KernelPlan> kernels;
   std::vector<iris::Schedule> schedules;

@@ -23,13 +23,16 @@ struct SourceQuestion {
     std::string name;
     bool is_const;
   };
-  std::vector<Buffer> buffers = {};  ///< of a reference: those of the kernel, which it may take
+  std::vector<Buffer> buffers = {};        ///< of a reference: those of the kernel, which it may take
+  std::vector<iris::Scalar> scalars = {};  ///< of a reference: the same
+  std::vector<std::string> named = {};     ///< of a kernel: what the description's `arguments` name
 };
 
 /// One parameter of the entry after its Context, as its declaration says.
 struct SourceParameter {
   std::string name;
-  bool is_buffer = false;  ///< a pointer; else an extent, by value
+  bool is_buffer = false;                       ///< a pointer; else an extent, or a scalar
+  std::optional<iris::ScalarType> scalar = {};  ///< of a number by value that is no extent
   iris::Dtype dtype = iris::Dtype::f32;
   bool is_const = false;
   bool symmetric = false;    ///< IRIS_SYMMETRIC

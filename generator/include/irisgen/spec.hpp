@@ -88,7 +88,8 @@ std::string display_name(const std::string& path);
 Spec read_spec(const std::string& path, const Overrides& overrides = {});
 
 /// The kernel as canonical JSON (sorted keys, defaults filled in, no places), an entry of `kernels:` for one world:
-/// what the spec's hash is taken over. `tune:` is not in it: it changes nothing that is made.
+/// what the spec's hash is taken over. `tune:` is not in it, nor are values of numbers: they change nothing that is
+/// made.
 std::string canonical_json(const KernelSpec& kernel, int world);
 
 /// A KernelSpec written in C++, with what it leaves out filled in, as a Spec of its own. Throws SpecError for what the

@@ -17,7 +17,8 @@ class SourceReader;
 /// Problem::pattern of a kernel of the user's own.
 inline constexpr std::string_view user_pattern = "user_kernel";
 
-/// What a description says of one buffer of a user's kernel. What is absent the source says, or has a default.
+/// What a description says of one buffer, or number, of a user's kernel. What is absent the source says, or has a
+/// default.
 struct UserArgument {
   struct Dimension {
     std::string expression;  ///< `m + 2`
@@ -26,8 +27,10 @@ struct UserArgument {
   std::string name;
   std::optional<std::vector<Dimension>> shape = {};
   std::optional<iris::Access> access = {};
+  std::optional<iris::ScalarValue> value = {};  ///< of a number: what it is where irisgen itself launches
   Position where = {};
   Position where_access = {};
+  Position where_value = {};
 };
 
 /// What the results of a user's kernel must be: a function or files. Neither: nothing says so.

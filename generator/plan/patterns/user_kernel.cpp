@@ -50,6 +50,7 @@ class UserPlanning {
     kernel.flags = kernel.number("blocks") * request_.problem.world + source.flags;
     kernel.workspace = both_buffers(source.workspace);
     kernel.arguments = arguments_of(source, vector);
+    check_arguments(source);
     report_.throw_if_any();
     kernel.source = std::make_shared<const KernelSource>(source);
     return draft_of(std::move(kernel), InPlace::no);
@@ -73,9 +74,17 @@ class UserPlanning {
     std::vector<std::string> extents;
     extents.reserve(request_.problem.extents.size());
     for (const iris::NamedExtent& extent : request_.problem.extents) extents.push_back(extent.name);
+    std::vector<std::string> named;
+    named.reserve(user_.arguments.size());
+    for (const UserArgument& argument : user_.arguments) named.push_back(argument.name);
     try {
       if (!user_.reader) throw std::runtime_error("there is nothing here to read it with");
-      return user_.reader->read_kernel({user_.folder, user_.source, user_.entry, config_struct(kernel), extents, {}});
+      return user_.reader->read_kernel({.folder = user_.folder,
+                                        .source = user_.source,
+                                        .entry = user_.entry,
+                                        .config = config_struct(kernel),
+                                        .extents = extents,
+                                        .named = named});
     } catch (const SourceError& problem) {
       report_.error(user_.where_source, problem.what(), problem.rendered());
     } catch (const std::runtime_error& problem) {
@@ -160,10 +169,8 @@ class UserPlanning {
   std::vector<Argument> arguments_of(const KernelSource& source, int vector) {
     const bool in_packs = std::ranges::find(source.constants, "vector") != source.constants.end();
     std::vector<Argument> arguments;
-    std::vector<std::string_view> names;
     for (const SourceParameter& parameter : source.parameters) {
       if (!parameter.is_buffer) continue;
-      names.push_back(parameter.name);
       const auto told = std::ranges::find(user_.arguments, parameter.name, &UserArgument::name);
       const UserArgument* said = told == user_.arguments.end() ? nullptr : &*told;
       const auto bytes = static_cast<int>(iris::bytes_of(parameter.dtype));
@@ -174,16 +181,41 @@ class UserPlanning {
                            .symmetric = parameter.symmetric,
                            .alignment = in_packs ? vector * bytes : bytes});
     }
-    for (const UserArgument& said : user_.arguments) {
-      if (std::ranges::find(names, said.name) != names.end()) continue;
-      error(said.where, user_.entry + " takes no buffer " + irisgen::quoted(said.name) + suggestion(said.name, names));
-    }
     const auto writes = [](const Argument& argument) { return argument.access != Access::read; };
     if (std::ranges::none_of(arguments, writes)) {
       error(user_.where_entry,
             user_.entry + " at " + source.place + " writes no buffer; take one by a pointer that is not to const");
     }
     return arguments;
+  }
+
+  /// What the description says must be of a buffer, or of a number.
+  void check_arguments(const KernelSource& source) {
+    std::vector<std::string_view> names;
+    for (const SourceParameter& parameter : source.parameters) {
+      if (parameter.is_buffer || parameter.scalar) names.push_back(parameter.name);
+    }
+    for (const UserArgument& said : user_.arguments) {
+      const auto parameter = std::ranges::find(source.parameters, said.name, &SourceParameter::name);
+      if (std::ranges::find(names, said.name) == names.end()) {
+        error(said.where,
+              user_.entry + " takes no buffer or number " + irisgen::quoted(said.name) + suggestion(said.name, names));
+      } else if (parameter->scalar) {
+        check_scalar(said, *parameter);
+      } else if (said.value) {
+        error(said.where_value, irisgen::quoted(said.name) + " is a buffer at " + parameter->place +
+                                    ", and only a number has a value; remove it, and give the buffer's by --input");
+      }
+    }
+  }
+
+  void check_scalar(const UserArgument& said, const SourceParameter& parameter) {
+    if (said.shape || said.access) {
+      error(said.where, irisgen::quoted(said.name) + " is a number at " + parameter.place +
+                            ", without shape and access; write {" + said.name + ": {value: 1}}, say");
+    }
+    if (said.value && !iris::to_bytes(*said.value, *parameter.scalar))
+      error(said.where_value, irisgen::quoted(said.name) + ": " + iris::why_not(*said.value, *parameter.scalar));
   }
 
   Access access_of(const SourceParameter& parameter, const UserArgument* said) {

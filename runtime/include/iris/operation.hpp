@@ -35,7 +35,8 @@ class Operation {
   Operation(Operation&&) noexcept;
   Operation& operator=(Operation&&) noexcept;
 
-  /// Enqueues one launch. `buffers` are the manifest's arguments in order; `extents` gives the dynamic ones. Checks
+  /// Enqueues one launch. `buffers` are the manifest's arguments in order; `extents` gives the dynamic ones, and
+  /// `scalars` the numbers that a kernel takes by value, which may differ from rank to rank. Graphs keep them. Checks
   /// alignment, aliasing, symmetry (buffers that other ranks reach lie on the heap, or in adopted memory, of which
   /// there may be device::max_windows ranges in a launch) and extents; throws a sentence naming the argument. What
   /// follows in the stream sees the launch done. A wait that ran out of time is thrown by Group::synchronize, until
@@ -48,22 +49,25 @@ class Operation {
   ///
   /// Where ranks share a GPU, a launch that copies waits for its kernels before the copies, so for the other ranks: all
   /// launch in the same order, and no graph captures it.
-  void launch(std::span<void* const> buffers, const Extents& extents = {}, Stream stream = nullptr);
+  void launch(std::span<void* const> buffers, const Extents& extents = {}, Stream stream = nullptr,
+              const Scalars& scalars = {});
   /// The same, as in `operation.launch({input, output})`.
-  void launch(std::initializer_list<void*> buffers, const Extents& extents = {}, Stream stream = nullptr) {
-    launch(std::span(buffers.begin(), buffers.size()), extents, stream);
+  void launch(std::initializer_list<void*> buffers, const Extents& extents = {}, Stream stream = nullptr,
+              const Scalars& scalars = {}) {
+    launch(std::span(buffers.begin(), buffers.size()), extents, stream, scalars);
   }
 
   /// The same on tensors, each of the argument's dtype, shape and row-major strides: dynamic extents are what the
   /// shapes say, and need be given only where they stand in none. Throws a sentence that names the argument, what it
   /// takes and what it was given. Where the description has an n alone, an argument that the manifest has as (8, n) may
   /// be of one dimension, 8·n.
-  void launch(std::span<const TensorView> tensors, const Extents& extents = {}, Stream stream = nullptr);
+  void launch(std::span<const TensorView> tensors, const Extents& extents = {}, Stream stream = nullptr,
+              const Scalars& scalars = {});
   /// The same, as in `operation.launch({input, output})`. A template, so that `launch({})` is of no buffers.
   template <std::same_as<TensorView> View = TensorView>
   void launch(std::initializer_list<std::type_identity_t<View>> tensors, const Extents& extents = {},
-              Stream stream = nullptr) {
-    launch(std::span(tensors.begin(), tensors.size()), extents, stream);
+              Stream stream = nullptr, const Scalars& scalars = {}) {
+    launch(std::span(tensors.begin(), tensors.size()), extents, stream, scalars);
   }
 
   const Manifest& manifest() const;

@@ -18,7 +18,7 @@ class Reference {
  public:
   virtual ~Reference() = default;
   /// `inputs` holds for each rank the arguments that are read or updated, in order. Throws std::runtime_error.
-  virtual ExpectedOutputs expect(const Manifest& manifest, const Extents& extents,
+  virtual ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars& scalars,
                                  const std::vector<std::vector<irisgen::Values>>& inputs) const = 0;
 };
 

@@ -21,6 +21,7 @@ using BuffersOfRanks = std::vector<std::vector<std::byte>>;
 
 struct RunOptions {
   Extents extents = {};    ///< every dynamic extent; the others may be left out
+  Scalars scalars = {};    ///< every number that the kernel takes by value
   std::uint64_t seed = 0;  ///< of the data that is not given, and of the host's order of execution
   int repeat = 1;          ///< launches; data that is not given differs from launch to launch
   bool verify = true;      ///< against the reference, every element of every rank and launch

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_db4593ef7fc825e7 {
+inline namespace builds_6929ca2d31a4eb9e {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_db4593ef7fc825e7
+}  // namespace builds_6929ca2d31a4eb9e
 }  // namespace irisgen_kernels

@@ -158,10 +158,20 @@ std::string Parameter::access() const {
 
 std::string Parameter::declaration() const {
   if (kind == Kind::extent) return "i64 " + name;
+  if (kind == Kind::scalar) return scalar_type_of(decl->getType()) + " " + name;
   if (!is_memory()) return "";
   const std::string type = element.empty() || element == "Element" ? "typename Config::Element" : element;
   return std::string(kind == Kind::peers ? "IRIS_SYMMETRIC " : "") + (access() == "read" ? "const " : "") + type +
          "* " + name;
+}
+
+std::string scalar_type_of(clang::QualType type) {
+  type = type.getNonReferenceType();
+  if (type->isBooleanType()) return "bool";
+  if (type->isSpecificBuiltinType(clang::BuiltinType::Int)) return "i32";
+  if (type->isSpecificBuiltinType(clang::BuiltinType::UInt)) return "u32";
+  if (type->isSpecificBuiltinType(clang::BuiltinType::ULongLong)) return "u64";
+  return type->isSpecificBuiltinType(clang::BuiltinType::Double) ? "f64" : "f32";
 }
 
 std::vector<Parameter> parameters_of(const clang::FunctionDecl& kernel,

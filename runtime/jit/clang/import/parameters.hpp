@@ -17,7 +17,7 @@ struct Parameter {
     world,    ///< how many there are
     counter,  ///< of launches, which flags need
     extent,   ///< how much there is of something
-    scalar,   ///< another number
+    scalar,   ///< another number, by value
     other,
   };
   const clang::ParmVarDecl* decl = nullptr;
@@ -39,6 +39,9 @@ struct Parameter {
 /// As a description calls the type of an element; `Element` for what only a launch decides, empty for what buffers
 /// cannot hold.
 std::string element_of(clang::QualType type);
+
+/// As the entry of a kernel calls the type of a number by value that is no extent.
+std::string scalar_type_of(clang::QualType type);
 
 /// Whether a number of that name is how many ranks there are.
 bool is_world(const std::string& name);

@@ -80,10 +80,12 @@ class Plain {
                        name + " is an extent of the shape: write i64 " + parameter.name);
         break;
       case Kind::scalar:
+        if (parameter.decl->getType()->isSpecificBuiltinType(clang::BuiltinType::Float) ||
+            parameter.decl->getType()->isSpecificBuiltinType(clang::BuiltinType::Double) ||
+            parameter.decl->getType()->isBooleanType())
+          break;
         changes_.add("import-scalar", parameter.name, where,
-                     name +
-                         ": numbers other than extents are not passed; make it a constant of Config, an integer, or "
-                         "a buffer of one element");
+                     name + " is a number of each launch: write " + parameter.declaration() + ", and convert it");
         break;
       default:
         add_change_of_buffer(parameter, where);
@@ -229,9 +231,11 @@ class Plain {
                    {"threads", launch_.threads},
                    {"extents", json::array()},
                    {"constants", json::array()},
+                   {"scalars", json::array()},
                    {"arguments", json::array()}};
     for (const Parameter& parameter : parameters_) {
       if (parameter.kind == Kind::extent) kernel["extents"].push_back({{"name", parameter.name}, {"value", 0}});
+      if (parameter.kind == Kind::scalar) kernel["scalars"].push_back(parameter.name);
       if (!parameter.is_memory()) continue;
       kernel["arguments"].push_back({{"name", parameter.name},
                                      {"access", parameter.access()},

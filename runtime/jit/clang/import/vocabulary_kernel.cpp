@@ -233,11 +233,17 @@ json describe_vocabulary_kernel(const Parsed& parsed, const clang::FunctionDecl&
                 {"vector", config.number("vector")},
                 {"extents", json::array()},
                 {"constants", constants_of(members, config)},
+                {"scalars", json::array()},
                 {"arguments", json::array()}};
   const std::vector<Parameter> parameters = parameters_of(kernel, reached);
   for (unsigned i = 1; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
-    if (!parameter.decl->getType()->isPointerType()) {
+    const clang::QualType type = parameter.decl->getType();
+    if (type->isArithmeticType() && !type->isSpecificBuiltinType(clang::BuiltinType::LongLong)) {
+      facts["scalars"].push_back(parameter.name);
+      continue;
+    }
+    if (!type->isPointerType()) {
       facts["extents"].push_back({{"name", parameter.name}, {"value", number_at(parsed, call.found, i)}});
       continue;
     }

@@ -109,26 +109,54 @@ Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
   return comment;
 }
 
-/// A parameter that is no buffer.
-void check_extent(const clang::ParmVarDecl& parameter, const std::vector<std::string>& extents, Problems& problems) {
-  const std::string name = parameter.getNameAsString();
-  const clang::QualType type = parameter.getType().getNonReferenceType();
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// `(m, n)`
+std::string list_of(const std::vector<std::string>& names) {
   std::string list;
-  for (const std::string& extent : extents) list += (list.empty() ? "" : ", ") + extent;
-  if (std::ranges::find(extents, name) == extents.end()) {
-    problems.add(parameter.getLocation(),
-                 "'" + name + "' is no extent of the shape (" + list +
-                     "); what is passed are buffers and extents, and what is fixed is a constant of Config");
-  } else if (type.getCanonicalType().getUnqualifiedType().getAsString() != "long long") {
-    problems.add(parameter.getLocation(), "extents are i64, and '" + name + "' is '" + type.getAsString() + "'");
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return "(" + list + ")";
+}
+
+/// What the vocabulary calls the type of a number by value; empty where it has none.
+std::string scalar_type_of(clang::QualType type) {
+  static const std::map<std::string, std::string> names = {{"float", "f32"},        {"double", "f64"},
+                                                           {"int", "i32"},          {"long long", "i64"},
+                                                           {"unsigned int", "u32"}, {"unsigned long long", "u64"},
+                                                           {"bool", "bool"},        {"_Bool", "bool"}};
+  const auto found = names.find(type.getNonReferenceType().getCanonicalType().getUnqualifiedType().getAsString());
+  return found == names.end() ? "" : found->second;
+}
+
+void check_extent(const clang::ParmVarDecl& parameter, Problems& problems) {
+  if (scalar_type_of(parameter.getType()) == "i64") return;
+  problems.add(parameter.getLocation(), "extents are i64, and '" + parameter.getNameAsString() + "' is '" +
+                                            parameter.getType().getNonReferenceType().getAsString() + "'");
+}
+
+/// A parameter that is neither a buffer nor an extent. One of an extent's type has to be said to be none: else its name
+/// is a mistake, more likely than not.
+void check_scalar(const clang::ParmVarDecl& parameter, const DescribedNames& names, Problems& problems) {
+  const std::string name = parameter.getNameAsString();
+  const std::string type = scalar_type_of(parameter.getType());
+  if (type.empty()) {
+    problems.add(parameter.getLocation(), "'" + name + "' is '" +
+                                              parameter.getType().getNonReferenceType().getAsString() +
+                                              "'; what is passed are buffers, extents, and numbers by value, which "
+                                              "are f32, f64, i32, i64, u32, u64 or bool");
+  } else if (type == "i64" && !contains(names.arguments, name)) {
+    problems.add(parameter.getLocation(), "'" + name + "' is no extent of the shape " + list_of(names.extents) +
+                                              "; add it there, or, where it is another number, arguments: {" + name +
+                                              ": {value: 1}} to the description");
   }
 }
 
 class Description {
  public:
-  Description(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
-              Problems& problems)
-      : entry_(entry), extents_(extents), problems_(problems), comment_(comment_of(parsed, entry)) {}
+  Description(const Parsed& parsed, const clang::FunctionDecl& entry, const DescribedNames& names, Problems& problems)
+      : entry_(entry), names_(names), problems_(problems), comment_(comment_of(parsed, entry)) {}
 
   void write(json& answer) {
     check_signature();
@@ -158,6 +186,7 @@ class Description {
     const clang::QualType type = parameter.getType().getNonReferenceType();
     json result = {{"name", name},
                    {"is_buffer", type->isPointerType()},
+                   {"scalar", ""},
                    {"dtype", "i32"},
                    {"is_const", false},
                    {"symmetric", is_symmetric(parameter)},
@@ -166,15 +195,24 @@ class Description {
     if (name.empty()) {
       problems_.add(where, "a parameter without a name; launchers and descriptions call it by its name");
     } else if (type->isPointerType()) {
-      if (name == "context" || name == "Config")
-        problems_.add(where, "'" + name + "' means something else in the emitted entry; rename the buffer");
-      if (std::ranges::find(extents_, name) != extents_.end())
+      if (contains(names_.extents, name))
         problems_.add(where, "'" + name + "' is an extent of the shape, too; rename the buffer");
+      check_name(parameter);
       add_buffer(parameter, type->getPointeeType(), result);
+    } else if (contains(names_.extents, name)) {
+      check_extent(parameter, problems_);
     } else {
-      check_extent(parameter, extents_, problems_);
+      check_name(parameter);
+      check_scalar(parameter, names_, problems_);
+      result["scalar"] = scalar_type_of(type);
     }
     return result;
+  }
+
+  void check_name(const clang::ParmVarDecl& parameter) {
+    const std::string name = parameter.getNameAsString();
+    if (name == "context" || name == "Config")
+      problems_.add(parameter.getLocation(), "'" + name + "' means something else in the emitted entry; rename it");
   }
 
   void add_buffer(const clang::ParmVarDecl& parameter, clang::QualType element, json& result) {
@@ -190,7 +228,7 @@ class Description {
   }
 
   const clang::FunctionDecl& entry_;
-  const std::vector<std::string>& extents_;
+  const DescribedNames& names_;
   Problems& problems_;
   Comment comment_;
 };
@@ -220,6 +258,25 @@ void check_buffer_of_reference(const clang::ParmVarDecl& parameter, const json& 
                                             "' must be double* const*, the values of each rank by its number, "
                                             "and is '" +
                                             parameter.getType().getAsString() + "'");
+}
+
+/// The very type, or float64, in which references calculate.
+void check_scalar_of_reference(const clang::ParmVarDecl& parameter, const std::vector<std::string>& extents,
+                               const json& scalars, Problems& problems) {
+  const std::string name = parameter.getNameAsString();
+  const auto scalar = scalars.find(name);
+  if (scalar == scalars.end()) {
+    std::vector<std::string> names = extents;
+    for (const auto& [one, type] : scalars.items()) names.push_back(one);
+    problems.add(parameter.getLocation(),
+                 "the kernel has no extent and no number '" + name + "'; it has " + list_of(names));
+    return;
+  }
+  const std::string type = scalar_type_of(parameter.getType());
+  if (type == *scalar || type == "f64") return;
+  problems.add(parameter.getLocation(), "'" + name + "' is " + scalar->get<std::string>() +
+                                            " in the kernel; take that, or f64, not '" +
+                                            (type.empty() ? parameter.getType().getAsString() : type) + "'");
 }
 
 /// A parameter of a function of values.
@@ -290,14 +347,16 @@ const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry, const std
 }
 
 void describe_reference(const clang::FunctionDecl& function, const std::vector<std::string>& extents,
-                        const json& buffers, json& answer, Problems& problems) {
+                        const json& kernel, json& answer, Problems& problems) {
   answer["parameters"] = json::array();
   for (const clang::ParmVarDecl* parameter : function.parameters()) {
     const bool is_buffer = parameter->getType()->isPointerType();
     if (is_buffer) {
-      check_buffer_of_reference(*parameter, buffers, problems);
+      check_buffer_of_reference(*parameter, kernel.at("buffers"), problems);
+    } else if (contains(extents, parameter->getNameAsString())) {
+      check_extent(*parameter, problems);
     } else {
-      check_extent(*parameter, extents, problems);
+      check_scalar_of_reference(*parameter, extents, kernel.at("scalars"), problems);
     }
     answer["parameters"].push_back({{"name", parameter->getNameAsString()}, {"is_buffer", is_buffer}});
   }
@@ -327,9 +386,9 @@ void describe_function(const Parsed& parsed, const clang::FunctionDecl& function
   }
 }
 
-void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
-                    json& answer, Problems& problems) {
-  Description(parsed, entry, extents, problems).write(answer);
+void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const DescribedNames& names, json& answer,
+                    Problems& problems) {
+  Description(parsed, entry, names, problems).write(answer);
 }
 
 }  // namespace iris::clang_library

@@ -42,18 +42,23 @@ const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name
 /// Of a template the function that was made of it for `type`: f32, say, or irisgen_reading::Config.
 const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry, const std::string& type);
 
-/// The field `parameters` of the answer for a function that takes all ranks' `buffers`, of which each has a `name` and
-/// `is_const`, as float64: `const double* const* input`, by rank and element.
+/// The field `parameters` of the answer for a function that takes all ranks' buffers as float64, `const double* const*
+/// input`, by rank and element, extents, and scalars. The `kernel` has `buffers` and `scalars`, as in the question.
 void describe_reference(const clang::FunctionDecl& function, const std::vector<std::string>& extents,
-                        const nlohmann::json& buffers, nlohmann::json& answer, Problems& problems);
+                        const nlohmann::json& kernel, nlohmann::json& answer, Problems& problems);
 
 /// The fields `parameters` (with `name`, `comment`, `place`), `place` and `comment` of the answer for a function of
 /// values that gives one of that type: f32, f64 or i32.
 void describe_function(const Parsed& parsed, const clang::FunctionDecl& function, const std::string& type,
                        nlohmann::json& answer, Problems& problems);
 
+/// What a description has names for.
+struct DescribedNames {
+  const std::vector<std::string>& extents;
+  std::vector<std::string> arguments;
+};
 /// The fields `parameters`, `place` and `comment` of the answer, see read_kernel.cpp.
-void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const std::vector<std::string>& extents,
+void describe_entry(const Parsed& parsed, const clang::FunctionDecl& entry, const DescribedNames& names,
                     nlohmann::json& answer, Problems& problems);
 
 }  // namespace iris::clang_library

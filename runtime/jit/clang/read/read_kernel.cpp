@@ -17,8 +17,9 @@
 
 // Question: name, source, headers, `folder` (what the name begins with and emitted files leave out), `entry` and
 // `includes` (of the vocabulary, that the emitted file needs); of kernels and references `config`
-// (`struct Config { … };`) and `extents`; of a reference `buffers`, each with `name` and `is_const`; of a function
-// within a pattern `type`, f32, f64 or i32, that its values have.
+// (`struct Config { … };`) and `extents`; of a kernel `named`, what the description's `arguments` name; of a reference
+// the kernel's `buffers`, each with `name` and `is_const`, and `scalars`, types by name; of a function within a pattern
+// `type`, f32, f64 or i32, that its values have.
 // Answer: problems, as lint's findings; where there is none all that irisgen::KernelSource has, by its names.
 namespace iris::clang_library {
 namespace {
@@ -129,11 +130,11 @@ json read(const json& question, Kind kind) {
   const auto extents = question.value("extents", std::vector<std::string>());
   switch (kind) {
     case Kind::kernel:
-      describe_entry(parsed, *function, extents, answer, own);
+      describe_entry(parsed, *function, {extents, question.at("named").get<std::vector<std::string>>()}, answer, own);
       describe_reach(parsed, *function, extents, answer, own);
       break;
     case Kind::reference:
-      describe_reference(*function, extents, question.at("buffers"), answer, own);
+      describe_reference(*function, extents, question, answer, own);
       break;
     case Kind::function:
       describe_function(parsed, *function, question.at("type"), answer, own);
