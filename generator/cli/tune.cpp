@@ -56,8 +56,8 @@ constexpr const char* footer =
 writes it into a tuning table, which `variant: auto` asks from then on in `run`, `bench` and programs that compile at
 run time (and with --tuning in `generate`, `compile` and `explain`). Every candidate's results are verified before it is
 timed. What the table has already, measured on the same device, driver and irisgen, is not measured again, so that an
-interrupted run goes on where it ended. Candidates are `tune:` of the description, or values near the Plan's own. With
---processes each rank is a process, as under torchrun and mpirun, whose processes it joins; rank 0 decides and writes.
+interrupted run goes on where it ended. Candidates are `tune:` of the description, or values near the Plan's own, and of a
+kernel of your own every combination of lists in `constants`. With --processes each rank is a process, as under torchrun and mpirun, whose processes it joins; rank 0 decides and writes.
 
 The table is $IRISGEN_TUNING, else $XDG_CONFIG_HOME/irisgen/tuning.json, else ~/.config/irisgen/tuning.json.
 
@@ -95,9 +95,11 @@ std::vector<std::int64_t> tuned_sizes(const KernelSpec& kernel, const std::strin
   return sizes_of(text.empty() ? "1K:256M" : text);
 }
 
-std::string words_of(const Settings& config) {
+std::string words_of(const iris::TriedCandidate& candidate) {
   std::vector<std::string> words;
-  for (const auto& [key, setting] : config) words.push_back(key + " " + std::to_string(setting.value));
+  for (const Settings* settings : {&candidate.constants, &candidate.config}) {
+    for (const auto& [key, setting] : *settings) words.push_back(key + " " + std::to_string(setting.value));
+  }
   return words.empty() ? "the Plan's" : join(words);
 }
 
@@ -116,6 +118,7 @@ Json to_json(const iris::TunedProblem& problem) {
   for (const iris::TriedCandidate& candidate : problem.candidates) {
     candidates.push_back({{"variant", candidate.variant},
                           {"config", to_json(candidate.config)},
+                          {"constants", to_json(candidate.constants)},
                           {"predicted_us", candidate.predicted_us},
                           {"time_us", candidate.time_us},
                           {"why", candidate.why},
@@ -141,7 +144,7 @@ std::vector<std::string> row_of(const iris::TunedProblem& problem) {
   const std::string size = shown_size(problem.problem);
   if (problem.best < 0) return {size, "none is right", "", "", "", ""};
   const iris::TriedCandidate& best = problem.candidates[static_cast<std::size_t>(problem.best)];
-  std::vector<std::string> row = {size, best.variant, words_of(best.config), number(best.time_us)};
+  std::vector<std::string> row = {size, best.variant, words_of(best), number(best.time_us)};
   if (problem.known) {
     row.insert(row.end(), {"", "known"});
   } else {
@@ -162,7 +165,7 @@ void print(const iris::TuneReport& report, int world, bool for_table) {
     for (const iris::TriedCandidate& candidate : problem.candidates) {
       if (!candidate.failed) continue;
       std::cout << "  not taken at " << shown_size(problem.problem) << ": " << candidate.variant << " ("
-                << words_of(candidate.config) << "): " << candidate.why << '\n';
+                << words_of(candidate) << "): " << candidate.why << '\n';
     }
   }
   if (!for_table)

@@ -29,7 +29,10 @@ void add_user_kernel(const UserKernel& user, nlohmann::json& json) {
   json.erase("variant");
   json["source"] = user.source;
   json["entry"] = user.entry;
-  for (const auto& [name, constant] : user.constants) json["constants"][name] = constant.value;
+  for (const auto& [name, constant] : user.constants) {
+    nlohmann::json& value = json["constants"][name];
+    constant.candidates.empty() ? value = constant.value : value = constant.candidates;
+  }
   for (const UserArgument& argument : user.arguments) {
     nlohmann::json& entry = json["arguments"][argument.name] = nlohmann::json::object();
     if (argument.access) entry["access"] = iris::access_names.at(static_cast<std::size_t>(*argument.access));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "generator/language/unicode.hpp"
 
@@ -81,6 +82,33 @@ UserReference read_reference(const Value& value, Report& report) {
   return reference;
 }
 
+/// A number, or a list of them.
+void read_constant(const Member& constant, UserKernel& user) {
+  const auto* list = constant.value.as<Array>();
+  const std::span<const Value> values = list ? std::span(*list) : std::span(&constant.value, 1);
+  UserKernel::Number number{.where = constant.where};
+  for (const Value& value : values) {
+    if (const auto* integer = value.as<std::int64_t>()) number.candidates.push_back(static_cast<int>(*integer));
+  }
+  if (number.candidates.empty()) return;
+  number.value = number.candidates.front();
+  if (!list) number.candidates.clear();
+  user.constants[constant.key] = std::move(number);
+}
+
+/// Few lines of text must not ask for millions of kernels.
+void check_combinations(const UserKernel& user, Position where, Report& report) {
+  constexpr std::size_t most = 256;
+  std::size_t combinations = 1;
+  for (const auto& [name, number] : user.constants) {
+    combinations *= std::max<std::size_t>(1, number.candidates.size());
+    if (combinations <= most) continue;
+    report.error(where, "the lists of constants have more than " + std::to_string(most) +
+                            " combinations, each a kernel to compile and to measure; make them shorter");
+    return;
+  }
+}
+
 void refuse_without_source(const Value& kernel, Report& report) {
   static constexpr std::array<std::string_view, 4> keys = {"entry", "constants", "arguments", "reference"};
   const Object* object = kernel.as<Object>();
@@ -108,10 +136,8 @@ std::optional<UserKernel> read_user_kernel(const Value& kernel, Report& report) 
     if (const auto* name = text_of(entry)) user.entry = *name;
   }
   if (const Object* constants = map_of(kernel.find("constants"))) {
-    for (const Member& constant : *constants) {
-      const auto* number = constant.value.as<std::int64_t>();
-      if (number) user.constants[constant.key] = {static_cast<int>(*number), constant.where};
-    }
+    for (const Member& constant : *constants) read_constant(constant, user);
+    check_combinations(user, kernel.find("constants")->where, report);
   }
   if (const Object* arguments = map_of(kernel.find("arguments"))) {
     for (const Member& argument : *arguments) user.arguments.push_back(read_argument(argument));

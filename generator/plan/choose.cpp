@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -132,6 +133,28 @@ void add_measured(const KernelSpec& spec, const Problem& problem, const Target& 
   }
 }
 
+/// A kernel of the user's own with what a table has measured of it. Nothing where none has, or it cannot be planned.
+std::optional<Candidate> tuned_own(const KernelSpec& spec, const Problem& problem, const Target& target,
+                                   const PlanOptions& options, const Candidate& untuned, std::string& reason) {
+  if (!spec.user || !is_left_to_plan(spec)) return std::nullopt;
+  const std::string hash = spec_hash_of(spec, problem.world, untuned.draft.kernels.front().source->text);
+  for (const TuningTable& table : options.tuning) {
+    const TuningEntry* entry = table.find_own(hash, target, options.device);
+    if (!entry) continue;
+    KernelSpec tuned = spec;
+    for (const auto& [key, setting] : entry->config) tuned.config[key] = {.value = setting.value, .measured = true};
+    for (const auto& [name, setting] : entry->constants) {
+      UserKernel::Number& number = tuned.user->constants[name];
+      number = {.value = setting.value, .where = number.where, .measured = true};
+    }
+    Candidate candidate = consider(tuned, problem, target, tuned.config, {}, *untuned.variant);
+    if (candidate.refusal) continue;
+    reason += ", tuned: " + words_of(*entry);
+    return candidate;
+  }
+  return std::nullopt;
+}
+
 void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,
                              Tuned& tuned, Chosen& chosen) {
   if (pattern_of(problem).bus == nullptr) {  // no one size to tell launches apart by
@@ -216,7 +239,9 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
     const auto wanted = std::ranges::find_if(
         candidates, [&](const Candidate& candidate) { return candidate.variant->name == spec.variant; });
     if (wanted->refusal) throw SpecError(*wanted->refusal);
-    chosen.take(*wanted, spec.user ? spec.user->entry + " of " + spec.user->source : "set in the description");
+    std::string reason = spec.user ? spec.user->entry + " of " + spec.user->source : "set in the description";
+    const auto tuned = tuned_own(spec, problem, target, options, *wanted, reason);
+    chosen.take(tuned ? *tuned : *wanted, std::move(reason));
   } else {
     Tuned tuned(spec, problem, target, options, functions, candidates);
     choose_automatically(spec, candidates, problem, target, tuned, chosen);

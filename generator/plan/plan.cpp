@@ -68,6 +68,10 @@ std::string basis_of(const Target& target, const MachineRates& machine) {
 
 }  // namespace
 
+std::string spec_hash_of(const KernelSpec& kernel, int world, const std::string& sources) {
+  return iris::sha256_hex(canonical_json(kernel, world) + sources);
+}
+
 Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const PlanOptions& options) {
   Plan plan;
   plan.name = kernel.name;
@@ -104,7 +108,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
 
   const auto timeout = kernel.config.find("timeout_ms");
   plan.timeout_ms = timeout == kernel.config.end() ? default_timeout_ms : timeout->second.value;
-  plan.spec_hash = iris::sha256_hex(canonical_json(kernel, world) + source_text(plan));
+  plan.spec_hash = spec_hash_of(kernel, world, source_text(plan));
   name_kernels(plan);
   return plan;
 }

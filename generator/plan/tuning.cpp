@@ -85,12 +85,24 @@ void read_shape(const Value& shape, const PatternKeys& keys, Problem& problem, R
   }
 }
 
+/// What tells the entry of a kernel of the user's own, and the names of its extents, which are any.
+void read_own(const Value& entry, Problem& problem, Report& report) {
+  if (!entry.find("spec_hash"))
+    report.error(entry.where, "an entry of a kernel of your own names it by its spec_hash; remove the entry");
+  for (const Member& extent : *entry.find("shape")->as<Object>())
+    problem.extents.push_back({extent.key, {.value = integer_of(extent.value)}});
+}
+
 /// Reads the problem of an entry that the schema has found right.
 Problem read_problem(const Value& entry, Report& report) {
   Problem problem;
   problem.pattern = text_of(entry, "pattern");
   problem.world = static_cast<int>(integer_of(*entry.find("world")));
   read_types(entry, problem, report);
+  if (problem.pattern == user_pattern) {
+    read_own(entry, problem, report);
+    return problem;
+  }
   const std::vector<std::string> names = pattern_names();
   check_word(*entry.find("pattern"), "pattern", {names.begin(), names.end()}, report);
   if (std::ranges::find(names, problem.pattern) == names.end()) return problem;
@@ -123,13 +135,24 @@ MachineRates read_machine(const Value& machine, Report& report) {
   return read;
 }
 
+/// Of none where there is no object.
+Settings settings_of(const Value* object) {
+  Settings settings;
+  if (!object) return settings;
+  for (const Member& setting : *object->as<Object>())
+    settings[setting.key] = {static_cast<int>(integer_of(setting.value)), setting.value.where};
+  return settings;
+}
+
 TuningEntry read_entry(const Value& entry, Report& report) {
   TuningEntry read{.problem = read_problem(entry, report),
                    .target = text_of(entry, "target"),
                    .device = text_of(entry, "device"),
                    .driver = text_of(entry, "driver"),
                    .variant = text_of(entry, "variant"),
-                   .config = {},
+                   .config = settings_of(entry.find("config")),
+                   .constants = settings_of(entry.find("constants")),
+                   .spec_hash = text_of(entry, "spec_hash"),
                    .time_us = number_of(*entry.find("time_us")),
                    .untuned_us = number_of(*entry.find("untuned_us")),
                    .measured = static_cast<int>(integer_of(*entry.find("measured"))),
@@ -140,9 +163,6 @@ TuningEntry read_entry(const Value& entry, Report& report) {
     for (const Value& each : *variants->as<Array>()) {
       read.times_us[text_of(each, "variant")] = number_of(*each.find("time_us"));
     }
-  }
-  for (const Member& setting : *entry.find("config")->as<Object>()) {
-    read.config[setting.key] = {static_cast<int>(integer_of(setting.value)), setting.value.where};
   }
   return read;
 }
@@ -169,6 +189,8 @@ Json to_json(const TuningEntry& entry) {
   json["variant"] = entry.variant;
   json["config"] = Json::object();
   for (const auto& [key, setting] : entry.config) json["config"][key] = setting.value;
+  for (const auto& [name, setting] : entry.constants) json["constants"][name] = setting.value;
+  if (!entry.spec_hash.empty()) json["spec_hash"] = entry.spec_hash;
   json["time_us"] = nanoseconds_kept(entry.time_us);
   json["untuned_us"] = nanoseconds_kept(entry.untuned_us);
   json["measured"] = entry.measured;
@@ -222,7 +244,7 @@ bool leaves_config_to_plan(const KernelSpec& kernel) {
 }
 
 bool is_left_to_plan(const KernelSpec& kernel) {
-  return kernel.variant == "auto" && leaves_config_to_plan(kernel);
+  return (kernel.variant == "auto" || kernel.user) && leaves_config_to_plan(kernel);
 }
 
 bool is_for_tables(const KernelSpec& kernel) {
@@ -235,7 +257,7 @@ const TuningEntry* TuningTable::find(const Problem& problem, const Target& targe
   double least = 2;
   for (const TuningEntry& entry : entries) {
     if (entry.target != target.name || (!device.empty() && entry.device != device)) continue;
-    if (kind_of(entry.problem) != kind) continue;
+    if (!entry.spec_hash.empty() || kind_of(entry.problem) != kind) continue;
     const auto apart = distance(entry.problem, problem);
     if (!apart || *apart > least || (nearest && *apart == least)) continue;
     nearest = &entry;
@@ -251,12 +273,20 @@ bool TuningTable::has_kind(const Problem& problem, const Target& target, std::st
   });
 }
 
-const TuningEntry* TuningTable::find_measured(const Problem& problem, std::string_view target,
-                                              std::string_view device) const {
+const TuningEntry* TuningTable::find_measured(const Problem& problem, std::string_view target, std::string_view device,
+                                              std::string_view spec_hash) const {
   const Problem kind = kind_of(problem);
   const auto found = std::ranges::find_if(entries, [&](const TuningEntry& entry) {
-    return entry.target == target && entry.device == device && entry.problem.extents == problem.extents &&
-           kind_of(entry.problem) == kind;
+    return entry.target == target && entry.device == device && entry.spec_hash == spec_hash &&
+           entry.problem.extents == problem.extents && kind_of(entry.problem) == kind;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+const TuningEntry* TuningTable::find_own(std::string_view spec_hash, const Target& target,
+                                         std::string_view device) const {
+  const auto found = std::ranges::find_if(entries, [&](const TuningEntry& entry) {
+    return entry.spec_hash == spec_hash && entry.target == target.name && (device.empty() || entry.device == device);
   });
   return found == entries.end() ? nullptr : &*found;
 }
@@ -278,7 +308,7 @@ void TuningTable::set(MachineRates machine) {
 }
 
 void TuningTable::set(TuningEntry entry) {
-  const TuningEntry* known = find_measured(entry.problem, entry.target, entry.device);
+  const TuningEntry* known = find_measured(entry.problem, entry.target, entry.device, entry.spec_hash);
   if (known == nullptr) {
     entries.push_back(std::move(entry));
   } else {
@@ -296,7 +326,7 @@ TuningTable parse_tuning(const std::string& file, const std::string& text) {
     report.throw_if_any();
     for (const Value& value : *root->find("entries")->as<Array>()) {
       TuningEntry entry = read_entry(value, report);
-      if (table.find_measured(entry.problem, entry.target, entry.device)) {
+      if (table.find_measured(entry.problem, entry.target, entry.device, entry.spec_hash)) {
         report.error(value.where, "another entry is of this problem and device already; remove one of them");
       }
       table.set(std::move(entry));

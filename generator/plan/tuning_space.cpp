@@ -16,12 +16,16 @@ using Choices = std::vector<std::pair<std::string, std::vector<int>>>;
 
 /// Nothing if the variant cannot.
 std::optional<TuningCandidate> plan(const KernelSpec& kernel, int world, const Target& target, std::string_view variant,
-                                    const Settings& config) {
+                                    const Settings& config, const Settings& constants) {
   KernelSpec spec = kernel;
   spec.variant = variant;
   for (const auto& [key, setting] : config) spec.config[key] = setting;
+  for (const auto& [name, setting] : constants) spec.user->constants[name] = {.value = setting.value};
   try {
-    return TuningCandidate{.variant = std::string(variant), .config = config, .plan = make_plan(spec, world, target)};
+    return TuningCandidate{.variant = std::string(variant),
+                           .config = config,
+                           .constants = constants,
+                           .plan = make_plan(spec, world, target)};
   } catch (const SpecError&) {
     return std::nullopt;
   }
@@ -120,6 +124,17 @@ std::vector<Settings> asked_for(const SearchSpace& space, std::span<const std::s
   return choices.empty() ? std::vector<Settings>{} : combinations(choices);
 }
 
+/// Every combination of the lists in `constants`, the first of each first; one of none where there are no lists.
+std::vector<Settings> constants_of(const KernelSpec& kernel) {
+  Choices choices;
+  if (kernel.user) {
+    for (const auto& [name, number] : kernel.user->constants) {
+      if (!number.candidates.empty()) choices.emplace_back(name, number.candidates);
+    }
+  }
+  return combinations(choices);
+}
+
 bool sets_any(const Settings& config, const Settings& settings) {
   return std::ranges::any_of(settings, [&](const auto& entry) { return config.contains(entry.first); });
 }
@@ -149,10 +164,12 @@ std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int wor
   std::vector<TuningCandidate> owns;
   for (const Variant& variant : pattern_of(kernel.problem).variants) {
     if (kernel.variant == "auto" ? !variant.deterministic : kernel.variant != variant.name) continue;
-    auto own = plan(kernel, world, target, variant.name, {});
-    if (!own) continue;
-    const auto after = std::ranges::upper_bound(owns, predicted_us(*own), {}, predicted_us);
-    owns.insert(after, *std::move(own));
+    for (const Settings& constants : constants_of(kernel)) {
+      auto own = plan(kernel, world, target, variant.name, {}, constants);
+      if (!own) continue;
+      const auto after = std::ranges::upper_bound(owns, predicted_us(*own), {}, predicted_us);
+      owns.insert(after, *std::move(own));
+    }
   }
   std::vector<TuningCandidate> all;
   for (TuningCandidate& own : owns) {
@@ -160,10 +177,11 @@ std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int wor
     const auto& keys = std::ranges::find(variants, std::string_view(own.variant), &Variant::name)->keys;
     std::set<std::string> known = {identity_of(own.plan)};
     const Plan own_plan = own.plan;
+    const Settings constants = own.constants;
     all.push_back(std::move(own));
     for (const Settings& config : kernel.tune.empty() ? near(own_plan, keys) : asked_for(kernel.tune, keys)) {
       if (sets_any(kernel.config, config)) continue;  // the user's own stays
-      auto candidate = plan(kernel, world, target, own_plan.variant, config);
+      auto candidate = plan(kernel, world, target, own_plan.variant, config, constants);
       if (candidate && known.insert(identity_of(candidate->plan)).second) all.push_back(*std::move(candidate));
     }
   }
@@ -198,7 +216,7 @@ Plan verification_plan(const KernelSpec& kernel, int world, const Target& target
     if (number && !kernel.config.contains(key)) pinned[std::string(key)] = {.value = static_cast<int>(*number)};
   }
   for (const Settings& config : {pinned, candidate.config}) {
-    if (auto planned = plan(small, world, target, candidate.variant, config)) return planned->plan;
+    if (auto planned = plan(small, world, target, candidate.variant, config, candidate.constants)) return planned->plan;
   }
   return candidate.plan;
 }

@@ -53,7 +53,7 @@ irisgen::TuningTable read_tuning(const fs::path& file) {
 
 void add_tuning(const fs::path& file, const irisgen::TuningEntry& entry) {
   change_table(file, [&](irisgen::TuningTable& table) {
-    const auto* known = table.find_measured(entry.problem, entry.target, entry.device);
+    const auto* known = table.find_measured(entry.problem, entry.target, entry.device, entry.spec_hash);
     const bool same = known != nullptr && known->driver == entry.driver && known->kernels == entry.kernels;
     if (same && known->complete && !entry.complete) return false;
     table.set(entry);

@@ -35,6 +35,7 @@ class Search {
     for (const TuningCandidate& candidate : candidates) {
       problem_.candidates.push_back({.variant = candidate.variant,
                                      .config = candidate.config,
+                                     .constants = candidate.constants,
                                      .predicted_us = candidate.plan.prediction.time_us});
     }
   }

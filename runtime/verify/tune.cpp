@@ -155,7 +155,13 @@ class GpuBench : public CandidateBench {
   std::map<const TuningCandidate*, Built> built_;
 };
 
-irisgen::TuningEntry entry_of(const TunedProblem& problem, const irisgen::Target& target, const TuneReport& report) {
+/// What tells a kernel of the user's own from others; empty for a pattern's, which is told by its problem.
+std::string own_hash_of(const KernelSpec& kernel, int world, const irisgen::Target& target) {
+  return kernel.user ? irisgen::make_plan(kernel, world, target).spec_hash : "";
+}
+
+irisgen::TuningEntry entry_of(const TunedProblem& problem, const std::string& own_hash, const irisgen::Target& target,
+                              const TuneReport& report) {
   const TriedCandidate& best = problem.candidates.at(static_cast<std::size_t>(problem.best));
   return {.problem = problem.problem,
           .target = std::string(target.name),
@@ -163,6 +169,8 @@ irisgen::TuningEntry entry_of(const TunedProblem& problem, const irisgen::Target
           .driver = report.driver,
           .variant = best.variant,
           .config = best.config,
+          .constants = best.constants,
+          .spec_hash = own_hash,
           .time_us = best.time_us,
           .untuned_us = problem.candidates.front().time_us,
           .measured = problem.count_measured(),
@@ -173,8 +181,9 @@ irisgen::TuningEntry entry_of(const TunedProblem& problem, const irisgen::Target
 
 /// What the table has of a problem, measured on this device with all that is as it was.
 const irisgen::TuningEntry* find_known(const irisgen::TuningTable& known, const Problem& problem,
-                                       const irisgen::Target& target, const TuneReport& report) {
-  const irisgen::TuningEntry* entry = known.find_measured(problem, target.name, report.device);
+                                       const std::string& own_hash, const irisgen::Target& target,
+                                       const TuneReport& report) {
+  const irisgen::TuningEntry* entry = known.find_measured(problem, target.name, report.device, own_hash);
   const bool holds = entry != nullptr && entry->complete && entry->driver == report.driver &&
                      entry->kernels == irisgen::kernels_digest();
   return holds ? entry : nullptr;
@@ -184,7 +193,10 @@ TunedProblem problem_of_entry(const irisgen::TuningEntry& entry) {
   return {.problem = entry.problem,
           .bytes = irisgen::bus_size(entry.problem),
           .known = true,
-          .candidates = {{.variant = entry.variant, .config = entry.config, .time_us = entry.time_us}},
+          .candidates = {{.variant = entry.variant,
+                          .config = entry.config,
+                          .constants = entry.constants,
+                          .time_us = entry.time_us}},
           .best = 0};
 }
 
@@ -243,7 +255,8 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     const std::vector<TuningCandidate> candidates = tuning_candidates(kernels[i], world, target);
     const Problem& problem = candidates.front().plan.problem;
     const bool asks = irisgen::is_left_to_plan(kernel) && kernel.tune.empty();
-    const auto* known = asks ? find_known(known_to_all, problem, target, report) : nullptr;
+    const std::string own_hash = own_hash_of(kernels[i], world, target);
+    const auto* known = asks ? find_known(known_to_all, problem, own_hash, target, report) : nullptr;
     if (known != nullptr) {
       report.problems.push_back(problem_of_entry(*known));
       continue;
@@ -260,7 +273,7 @@ TuneReport tune_operation(const KernelSpec& kernel, int world, const irisgen::Ta
     search(candidates, bench, {.batches = options.batches, .out_of_time = out_of_time, .progress = progress}, tuned);
     report.complete = report.complete && tuned.complete;
     if (tuned.best >= 0 && options.found && irisgen::is_for_tables(kernel))
-      options.found(entry_of(tuned, target, report));
+      options.found(entry_of(tuned, own_hash, target, report));
     report.problems.push_back(std::move(tuned));
   }
   return report;

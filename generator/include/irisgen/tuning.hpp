@@ -19,6 +19,8 @@ struct TuningEntry {
   std::string driver = {};  ///< "CUDA 13.0 (libcuda.so.1)"
   std::string variant = {};
   Settings config = {};                         ///< beside what the Plan chooses for this variant
+  Settings constants = {};                      ///< of a kernel of the user's own, of its lists
+  std::string spec_hash = {};                   ///< of a kernel of the user's own, the only one that this is about
   double time_us = 0;                           ///< median of a launch
   double untuned_us = 0;                        ///< of what is taken without a table, in the same run
   int measured = 0;                             ///< candidates that were measured
@@ -36,8 +38,9 @@ struct MachineRates {
   Rates rates = {};
 };
 
-/// Whether a kernel leaves its variant and config (but the bound of waits) to the Plan. Tables are about such kernels
-/// alone: what is best under a condition says nothing about what is best without it, nor the other way round.
+/// Whether a kernel leaves its variant, if it has several, and config (but the bound of waits) to the Plan. Tables are
+/// about such kernels alone: what is best under a condition says nothing about what is best without it, nor the other
+/// way round.
 bool is_left_to_plan(const KernelSpec& kernel);
 /// Whether its times belong into a table: one that is left to the Plan and calls no function of the user's own, whose
 /// time others do not take. Such a kernel is planned by the table all the same.
@@ -59,8 +62,13 @@ struct TuningTable {
   /// Whether there is an entry of a problem of that kind, which may be dynamic.
   bool has_kind(const Problem& problem, const Target& target, std::string_view device) const;
 
-  /// The entry of that very problem on that device; nullptr if there is none.
-  const TuningEntry* find_measured(const Problem& problem, std::string_view target, std::string_view device) const;
+  /// The entry of that very problem on that device, or of that very kernel of the user's own; nullptr if there is none.
+  const TuningEntry* find_measured(const Problem& problem, std::string_view target, std::string_view device,
+                                   std::string_view spec_hash = {}) const;
+
+  /// The entry of a kernel of the user's own whose untuned Plan has that hash: of its source and description as they
+  /// are. `device` as above.
+  const TuningEntry* find_own(std::string_view spec_hash, const Target& target, std::string_view device) const;
 
   /// The rates of that many ranks on that device, or any of the target if that is empty; nullptr if there are none.
   const MachineRates* find_rates(std::string_view target, std::string_view device, int world) const;

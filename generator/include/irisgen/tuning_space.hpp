@@ -10,12 +10,14 @@ namespace irisgen {
 /// One way to do a problem.
 struct TuningCandidate {
   std::string variant;
-  Settings config = {};  ///< beside the description's own
+  Settings config = {};     ///< beside the description's own
+  Settings constants = {};  ///< a combination of the lists in `constants` of a kernel of the user's own
   Plan plan = {};
 };
 
 /// What is worth measuring for a kernel of static shape: of each deterministic variant that can do it (or the one that
-/// the description names) first the Plan's own choice, with an empty config, then what the description's `tune:` asks
+/// the description names), and of each combination of a user's constants, first the Plan's own choice, with an empty
+/// config, then what the description's `tune:` asks
 /// for, or where it has none, values near the Plan's own. Variants come in the order of their predicted times. No two
 /// candidates are the same kernels. Throws SpecError where no variant can.
 std::vector<TuningCandidate> tuning_candidates(const KernelSpec& kernel, int world, const Target& target);

@@ -50,6 +50,8 @@ struct UserKernel {
   struct Number {
     int value = 0;
     Position where = {};
+    std::vector<int> candidates = {};  ///< of a list, the first being `value`: what `irisgen tune` tries
+    bool measured = false;             ///< by a tuning table, rather than set by the description
   };
   std::string source = {};  ///< relative to `folder`
   std::string entry = {};   ///< qualified name

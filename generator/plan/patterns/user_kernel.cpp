@@ -59,6 +59,14 @@ class UserPlanning {
  private:
   void error(Position where, const std::string& message) { report_.error(where, message); }
 
+  static std::string reason_of(const UserKernel::Number& number) {
+    if (number.measured) return "measured to be best";
+    if (number.candidates.size() < 2) return "set in constants";
+    std::string list;
+    for (const int candidate : number.candidates) list += (list.empty() ? "" : ", ") + std::to_string(candidate);
+    return "the first of " + list + "; no tuning table has measured them";
+  }
+
   void add_constants(KernelPlan& kernel) {
     for (const auto& [name, number] : user_.constants) {
       if (std::ranges::find(kernel.constants, name, &Constant::name) != kernel.constants.end() || is_of_launch(name)) {
@@ -66,7 +74,7 @@ class UserPlanning {
               irisgen::quoted(name) + " is a member of every Config; choose another name, or set it in config");
         continue;
       }
-      add_number(kernel, name, number.value, "", "set in constants");
+      add_number(kernel, name, number.value, "", reason_of(number));
     }
   }
 
@@ -249,6 +257,11 @@ class UserPlanning {
       if (name == "world") return request_.problem.world;
       const auto constant = user_.constants.find(std::string(name));
       if (constant == user_.constants.end()) return std::nullopt;
+      if (constant->second.candidates.size() > 1) {
+        throw std::invalid_argument(irisgen::quoted(name) +
+                                    " is a list in constants, and a buffer's shape does not depend on what is measured "
+                                    "to be best; give it one value");
+      }
       return constant->second.value;
     };
     try {

@@ -17,11 +17,12 @@ namespace iris {
 /// A way to do a problem, and what it came to.
 struct TriedCandidate {
   std::string variant;
-  irisgen::Settings config = {};  ///< beside the description's own
-  double predicted_us = 0;        ///< by the plan
-  double time_us = 0;             ///< median of the slowest rank; 0: not measured
-  std::string why = {};           ///< it was not measured
-  bool failed = false;            ///< because it does not compile, cannot be launched or is wrong
+  irisgen::Settings config = {};     ///< beside the description's own
+  irisgen::Settings constants = {};  ///< of a kernel of the user's own, of the lists in its description
+  double predicted_us = 0;           ///< by the plan
+  double time_us = 0;                ///< median of the slowest rank; 0: not measured
+  std::string why = {};              ///< it was not measured
+  bool failed = false;               ///< because it does not compile, cannot be launched or is wrong
 };
 
 /// A problem and all that was tried.
