@@ -18,11 +18,10 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
   const u32 step = launch.count_barrier();
   block_signal_release_all(launch, barrier_flag<Config>(block_index(), launch.context.rank), step);
   bool arrived = true;
-#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
-  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+  for_own_peers<Config>([&](i32 offset) {
     const i32 peer = peer_at<Config::world>(launch.context, offset);
     arrived = wait_acquire(launch, barrier_flag<Config>(block_index(), peer), step, peer, what) && arrived;
-  }
+  });
   return sync_block_and(arrived);
 }
 

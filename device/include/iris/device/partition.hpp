@@ -127,9 +127,11 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
   const i64 across = columns / vector;
   const i64 packs = rows * across;
   if (group.index >= packs) return;
-  i64 row = group.index / across;
+  // Division of 64 bits is a long piece of code. A group has fewer threads than that, and what is larger divides none.
+  const u32 divisor = static_cast<u32>(across <= group.size ? across : group.size + 1);
+  i64 row = static_cast<u32>(group.index) / divisor;
   i64 column = group.index - row * across;
-  const i64 rows_on = group.size / across;
+  const i64 rows_on = static_cast<u32>(group.size) / divisor;
   const i64 columns_on = group.size - rows_on * across;
   const auto take = [&]<int count>(RowPacks<vector, count>& taken) {
 #pragma unroll

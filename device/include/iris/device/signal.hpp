@@ -71,14 +71,25 @@ __device__ __forceinline__ void block_signal_release(const Launch<Config>& launc
   if (thread_index() == 0) signal_release(launch, flag, step, peer);
 }
 
+/// Calls body(offset) with the offsets of the peers that the block leaves to this thread: of one, for the first
+/// world - 1 threads, unless the block has fewer. Compilers take long over loops that run once.
+template <typename Config, typename Body>
+__device__ __forceinline__ void for_own_peers(const Body& body) {
+  if constexpr (Config::threads >= Config::world - 1) {
+    if (thread_index() < Config::world - 1) body(1 + thread_index());
+  } else {
+#pragma unroll 1
+    for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) body(offset);
+  }
+}
+
 /// A block_signal_release to every other rank.
 template <typename Config>
 __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
   sync_block_after_stores();
-#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
-  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+  for_own_peers<Config>([&](i32 offset) {
     signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
-  }
+  });
 }
 
 }  // namespace iris::device
