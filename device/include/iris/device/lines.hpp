@@ -36,24 +36,25 @@ struct Rows {
 };
 
 /// Line number `line`, one of a message's, to be loaded from and stored to all buffers that hold messages of these
-/// rows: `vector` elements in one access; where there are several rows, these begin on its boundaries. What lies where
-/// is found once, since dividing takes long.
+/// rows: `vector` elements in one access, if they are `aligned` so, each row on a boundary; else one by one. What lies
+/// where is found once, since dividing takes long.
 template <typename T, int vector>
 class MessageLine {
  public:
   static_assert(line_elements<T> % vector == 0, "a line holds whole accesses: 8 bytes of elements");
 
-  __device__ __forceinline__ MessageLine(const Rows& message, i64 line) : held_(held_of(message.count(), line)) {
+  __device__ __forceinline__ MessageLine(const Rows& message, i64 line, bool aligned)
+      : held_(held_of(message.count(), line)), aligned_(aligned) {
     const i64 element = line * line_elements<T>;
     const i64 row = message.are_contiguous() || held_ == 0 ? 0 : element / message.columns;
     i64 column = element - row * message.columns;
     i64 row_begins = row * message.stride;
 #pragma unroll
-    for (i32 access = 0; access < accesses; ++access) {
-      places_[access] = row_begins + column;
-      column += vector;
-      if (!message.are_contiguous() && column >= message.columns) {
-        column -= message.columns;
+    for (i32 lane = 0; lane < line_elements<T>; ++lane) {
+      places_[lane] = row_begins + column;
+      ++column;
+      if (!message.are_contiguous() && column == message.columns) {
+        column = 0;
         row_begins += message.stride;
       }
     }
@@ -63,16 +64,15 @@ class MessageLine {
   __device__ __forceinline__ LinePack<T> load(const T* base) const {
     LinePack<T> values = {};
 #pragma unroll
-    for (i32 access = 0; access < accesses; ++access) {
-      const i32 lane = access * vector;
-      if (lane + vector <= held_) {
-        const Pack<T, vector> pack = load_pack<vector>(base + places_[access]);
+    for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
+      if (is_one_access(lane)) {
+        const Pack<T, vector> pack = load_pack<vector>(base + places_[lane]);
 #pragma unroll
         for (i32 i = 0; i < vector; ++i) values[lane + i] = pack[i];
       } else {
 #pragma unroll
-        for (i32 i = 0; i < vector - 1; ++i) {
-          if (lane + i < held_) values[lane + i] = load_pack<1>(base + places_[access] + i)[0];
+        for (i32 i = lane; i < lane + vector; ++i) {
+          if (i < held_) values[i] = load_pack<1>(base + places_[i])[0];
         }
       }
     }
@@ -83,17 +83,16 @@ class MessageLine {
   template <typename Result>
   __device__ __forceinline__ void store(Result* base, const Pack<Result, line_elements<T>>& values) const {
 #pragma unroll
-    for (i32 access = 0; access < accesses; ++access) {
-      const i32 lane = access * vector;
-      if (lane + vector <= held_) {
+    for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
+      if (is_one_access(lane)) {
         Pack<Result, vector> pack;
 #pragma unroll
         for (i32 i = 0; i < vector; ++i) pack[i] = values[lane + i];
-        store_pack(base + places_[access], pack);
+        store_pack(base + places_[lane], pack);
       } else {
 #pragma unroll
-        for (i32 i = 0; i < vector - 1; ++i) {
-          if (lane + i < held_) store_pack(base + places_[access] + i, Pack<Result, 1>{{values[lane + i]}});
+        for (i32 i = lane; i < lane + vector; ++i) {
+          if (i < held_) store_pack(base + places_[i], Pack<Result, 1>{{values[i]}});
         }
       }
     }
@@ -104,7 +103,7 @@ class MessageLine {
   __device__ __forceinline__ i32 held() const { return held_; }
 
  private:
-  static constexpr i32 accesses = line_elements<T> / vector;
+  __device__ __forceinline__ bool is_one_access(i32 lane) const { return aligned_ && lane + vector <= held_; }
 
   /// A constant, if that of the message is one and fills whole lines.
   __device__ __forceinline__ static i32 held_of(i64 count, i64 line) {
@@ -114,7 +113,8 @@ class MessageLine {
   }
 
   i32 held_;  // elements of the message
-  i64 places_[accesses];
+  bool aligned_;
+  i64 places_[line_elements<T>];
 };
 
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a

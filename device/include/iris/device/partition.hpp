@@ -25,9 +25,10 @@ __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignm
   const i64 units = divide_up(count, alignment);
   const i64 quotient = units / shards;
   const i64 remainder = units % shards;
-  const i64 first = index * quotient + (index < remainder ? index : remainder);
+  const bool longer = static_cast<u32>(index) < static_cast<u64>(remainder);  // never if that is the constant 0
+  const i64 first = index * quotient + (longer ? index : remainder);
   const i64 begin = first * alignment;
-  const i64 end = begin + (quotient + (index < remainder ? 1 : 0)) * alignment;
+  const i64 end = begin + (quotient + (longer ? 1 : 0)) * alignment;
   if (units * alignment == count) return {begin, end};
   return {begin < count ? begin : count, end < count ? end : count};
 }
@@ -37,6 +38,15 @@ __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignm
 __device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size) {
   const i64 begin = range.begin + index * size;
   return {begin < range.end ? begin : range.end, begin + size < range.end ? begin + size : range.end};
+}
+
+/// The same for a caller that asks for the first `chunks` only, which leave nothing of the range. Where its length and
+/// their number are constants and all are whole, their length is one, too.
+__device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size, i64 chunks) {
+  if (chunks == 1) return range;
+  const i64 begin = range.begin + index * size;
+  if (range.end - range.begin == chunks * size) return {begin, begin + size};
+  return chunk_of(range, index, size);
 }
 
 /// Threads that share a loop: this one is number `index` of `size`.
@@ -82,8 +92,12 @@ __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, co
   const i64 length = range.end - range.begin;
   const i64 tail = range.end - length % vector;
   i64 first = range.begin + group.index * vector;
+  if (unroll == 1 || (unroll - 1) * stride < length) {
 #pragma unroll 1
-  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
+    for (; first + (unroll - 1) * stride < tail; first += unroll * stride) {
+      body(PackIndex<vector, unroll>{first, stride});
+    }
+  }
   if (unroll > 1 && length / vector % (unroll * group.size) != 0) {
 #pragma unroll 1
     for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
