@@ -18,10 +18,11 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
   const u32 step = launch.count_barrier();
   block_signal_release_all(launch, barrier_flag<Config>(block_index(), launch.context.rank), step);
   bool arrived = true;
-  for_own_peers<Config>([&](i32 offset) {
+#pragma unroll 1
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
     const i32 peer = peer_at<Config::world>(launch.context, offset);
     arrived = wait_acquire(launch, barrier_flag<Config>(block_index(), peer), step, peer, what) && arrived;
-  });
+  }
   return sync_block_and(arrived);
 }
 

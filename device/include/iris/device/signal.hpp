@@ -71,25 +71,22 @@ __device__ __forceinline__ void block_signal_release(const Launch<Config>& launc
   if (thread_index() == 0) signal_release(launch, flag, step, peer);
 }
 
-/// Calls body(offset) with the offsets of the peers that the block leaves to this thread: of one, for the first
-/// world - 1 threads, unless the block has fewer. Compilers take long over loops that run once.
-template <typename Config, typename Body>
-__device__ __forceinline__ void for_own_peers(const Body& body) {
-  if constexpr (Config::threads >= Config::world - 1) {
-    if (thread_index() < Config::world - 1) body(1 + thread_index());
-  } else {
-#pragma unroll 1
-    for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) body(offset);
-  }
+/// The peers of a block's threads, where each thread begins at the offset 1 + thread_index(): who comes after `offset`,
+/// or `world` for none. A constant, unless the block has fewer threads than there are peers: compilers take long over
+/// loops that run once.
+template <typename Config>
+__device__ constexpr i32 next_own_peer(i32 offset) {
+  return Config::threads >= Config::world - 1 ? Config::world : offset + Config::threads;
 }
 
 /// A block_signal_release to every other rank.
 template <typename Config>
 __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
   sync_block_after_stores();
-  for_own_peers<Config>([&](i32 offset) {
+#pragma unroll 1
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
     signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
-  });
+  }
 }
 
 }  // namespace iris::device
