@@ -24,13 +24,13 @@ TEST(Lines, AreAtLeastOneOfEachMessage) {
 
 /// What a message of i32 looks like after it was cut into lines and put together elsewhere.
 template <int vector>
-void expect_copied(const Rows& from, const Rows& to) {
+void expect_copied(const Rows& from, const Rows& to, bool aligned = true) {
   std::vector<i32> source(static_cast<std::size_t>(from.rows * from.stride) + 2);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<i32>(i) + 1;
   std::vector<i32> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
   for (i64 line = 0; line < lines_of<i32>(from.count()); ++line) {
-    const LinePack<i32> values = MessageLine<i32, vector>(from, line).load(source.data());
-    MessageLine<i32, vector>(to, line).store(copy.data(), values);
+    const LinePack<i32> values = MessageLine<i32, vector>(from, line, aligned).load(source.data());
+    MessageLine<i32, vector>(to, line, aligned).store(copy.data(), values);
   }
   std::vector<i32> expected(copy.size(), -1);
   for (i64 row = 0; row < from.rows; ++row) {
@@ -46,6 +46,7 @@ void expect_copied(const Rows& from, const Rows& to) {
 TEST(Lines, HoldWhatLiesWithinTheMessage) {
   for (const i64 count : {0, 1, 2, 5, 8}) {
     expect_copied<2>({1, count, count}, {1, count, count});
+    expect_copied<2>({1, count, count}, {1, count, count}, false);
     expect_copied<1>({1, count, count}, {1, count, count});
   }
 }
@@ -54,13 +55,15 @@ TEST(Lines, CrossTheEndsOfRows) {
   for (const i64 columns : {1, 3, 5}) {
     expect_copied<1>({3, columns, columns + 4}, {3, columns, columns + 2});
     expect_copied<1>({1, 3 * columns, 3 * columns}, {3, columns, columns + 1});
+    expect_copied<2>({3, columns, columns + 4}, {3, columns, columns + 2}, false);
+    expect_copied<2>({1, 3 * columns, 3 * columns}, {3, columns, columns + 1}, false);
   }
   expect_copied<2>({3, 4, 8}, {3, 4, 6});
 }
 
 TEST(Lines, AreZeroBeyondTheMessage) {
   const std::vector<f32> values = {1, 2, 3, 4};
-  const LinePack<f32> line = MessageLine<f32, 2>({1, 3, 3}, 1).load(values.data());
+  const LinePack<f32> line = MessageLine<f32, 2>({1, 3, 3}, 1, true).load(values.data());
   EXPECT_EQ(line[0], 3);
   EXPECT_EQ(line[1], 0);
 }

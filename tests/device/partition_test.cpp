@@ -38,6 +38,19 @@ TEST(ChunkOf, CutsARangeAndIsEmptyBeyondIt) {
   EXPECT_EQ(chunk_of(range, 2, 16).end, 30);
 }
 
+TEST(ChunkOf, IsTheSameWhoeverKnowsHowManyThereAre) {
+  for (const i64 length : {0, 1, 15, 16, 22, 32, 48}) {
+    const Range range = {8, 8 + length};
+    for (i64 chunks = length == 0 ? 1 : divide_up(length, 16); chunks < 5; ++chunks) {
+      for (i64 index = 0; index < chunks; ++index) {
+        const Range chunk = chunk_of(range, index, 16, chunks);
+        EXPECT_EQ(chunk.begin, chunk_of(range, index, 16).begin) << length << ": " << index << " of " << chunks;
+        EXPECT_EQ(chunk.end, chunk_of(range, index, 16).end) << length << ": " << index << " of " << chunks;
+      }
+    }
+  }
+}
+
 TEST(Round, GoesUp) {
   EXPECT_EQ(divide_up(0, 4), 0);
   EXPECT_EQ(divide_up(1, 4), 1);
@@ -116,7 +129,7 @@ void expect_each_once_in_rows(i64 rows, i64 columns, i64 size) {
 
 TEST(ForEachPackOfRows, VisitsEachElementOnce) {
   for (const i64 rows : {0, 1, 2, 7}) {
-    for (const i64 columns : {0, 4, 12, 40}) {
+    for (const i64 columns : {0, 4, 12, 32, 36, 40}) {
       for (const i64 size : {1, 3, 8, 64}) {
         expect_each_once_in_rows<4, 1>(rows, columns, size);
         expect_each_once_in_rows<4, 3>(rows, columns, size);

@@ -25,11 +25,13 @@ struct NvrtcFunctions {
   }
 };
 
+/// --minimal: no kernel has textures, or calls of CUDA's runtime, whose declarations take a while to read.
 std::vector<std::string> option_list(const irisgen::Target& target) {
   return {"--gpu-architecture=" + std::string(target.name),
           "--std=c++20",
           "--fmad=false",
           "--device-as-default-execution-space",
+          "--minimal",
           "--disable-warnings",
           "--ptxas-options=--verbose"};
 }

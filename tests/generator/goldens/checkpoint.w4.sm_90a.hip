@@ -27,17 +27,17 @@ struct Config {
 // which the chunks make a pipeline). Each block moves its own share of every part.
 constexpr i32 parts = Config::world > 1 ? Config::world - 1 : 1;
 
-__device__ __forceinline__ Range chunk_of_part(i64 count, i32 part, i64 chunk) {
-  const Range whole = shard_of(count, parts, part, Config::vector);
-  const Range share = shard_of(whole.end - whole.begin, Config::blocks, block_index(), Config::vector);
-  return chunk_of({whole.begin + share.begin, whole.begin + share.end}, chunk, Config::chunk);
-}
-
 // Those of the longest share: every rank counts as many steps.
 __device__ __forceinline__ i64 chunks_of(i64 count) {
   const Range whole = shard_of(count, parts, 0, Config::vector);
   const Range share = shard_of(whole.end, Config::blocks, 0, Config::vector);
   return divide_up(share.end, Config::chunk);
+}
+
+__device__ __forceinline__ Range chunk_of_part(i64 count, i32 part, i64 chunk) {
+  const Range whole = shard_of(count, parts, part, Config::vector);
+  const Range share = shard_of(whole.end - whole.begin, Config::blocks, block_index(), Config::vector);
+  return chunk_of({whole.begin + share.begin, whole.begin + share.end}, chunk, Config::chunk, chunks_of(count));
 }
 
 __device__ __forceinline__ void scatter(const Launch<Config>& launch, const Config::Element* input,

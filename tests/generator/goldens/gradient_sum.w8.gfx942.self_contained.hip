@@ -729,7 +729,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x1b4eb02a
+#define IRIS_DEVICE_SIGNAL_HPP 0x76e0cb1b
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -799,25 +799,33 @@ __device__ __forceinline__ void block_signal_release(const Launch<Config>& launc
   if (thread_index() == 0) signal_release(launch, flag, step, peer);
 }
 
+/// The peers of a block's threads, where each thread begins at the offset 1 + thread_index(): who comes after `offset`,
+/// or `world` for none. A constant, unless the block has fewer threads than there are peers: compilers take long over
+/// loops that run once.
+template <typename Config>
+__device__ constexpr i32 next_own_peer(i32 offset) {
+  return Config::threads >= Config::world - 1 ? Config::world : offset + Config::threads;
+}
+
 /// A block_signal_release to every other rank.
 template <typename Config>
 __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& launch, i64 flag, u32 step) {
   sync_block_after_stores();
-#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
-  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+#pragma unroll 1
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
     signal_release(launch, flag, step, peer_at<Config::world>(launch.context, offset));
   }
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x1b4eb02a
+#elif IRIS_DEVICE_SIGNAL_HPP != 0x76e0cb1b
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/barrier.hpp
 
 #ifndef IRIS_DEVICE_BARRIER_HPP
-#define IRIS_DEVICE_BARRIER_HPP 0x0150481a
+#define IRIS_DEVICE_BARRIER_HPP 0x5d765d7b
 
 namespace iris::device {
 
@@ -835,8 +843,8 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
   const u32 step = launch.count_barrier();
   block_signal_release_all(launch, barrier_flag<Config>(block_index(), launch.context.rank), step);
   bool arrived = true;
-#pragma unroll 1  // runs once, unless a block has fewer threads than there are peers
-  for (i32 offset = 1 + thread_index(); offset < Config::world; offset += Config::threads) {
+#pragma unroll 1
+  for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
     const i32 peer = peer_at<Config::world>(launch.context, offset);
     arrived = wait_acquire(launch, barrier_flag<Config>(block_index(), peer), step, peer, what) && arrived;
   }
@@ -844,7 +852,7 @@ __device__ __forceinline__ bool same_block_barrier(Launch<Config>& launch, Wait 
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_BARRIER_HPP != 0x0150481a
+#elif IRIS_DEVICE_BARRIER_HPP != 0x5d765d7b
 #error "iris/device/barrier.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1043,7 +1051,7 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0xbc4690ec
+#define IRIS_DEVICE_PARTITION_HPP 0x8f117416
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -1068,9 +1076,10 @@ __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignm
   const i64 units = divide_up(count, alignment);
   const i64 quotient = units / shards;
   const i64 remainder = units % shards;
-  const i64 first = index * quotient + (index < remainder ? index : remainder);
+  const bool longer = static_cast<u32>(index) < static_cast<u64>(remainder);  // never if that is the constant 0
+  const i64 first = index * quotient + (longer ? index : remainder);
   const i64 begin = first * alignment;
-  const i64 end = begin + (quotient + (index < remainder ? 1 : 0)) * alignment;
+  const i64 end = begin + (quotient + (longer ? 1 : 0)) * alignment;
   if (units * alignment == count) return {begin, end};
   return {begin < count ? begin : count, end < count ? end : count};
 }
@@ -1080,6 +1089,15 @@ __device__ constexpr Range shard_of(i64 count, i32 shards, i32 index, i64 alignm
 __device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size) {
   const i64 begin = range.begin + index * size;
   return {begin < range.end ? begin : range.end, begin + size < range.end ? begin + size : range.end};
+}
+
+/// The same for a caller that asks for the first `chunks` only, which leave nothing of the range. Where its length and
+/// their number are constants and all are whole, their length is one, too.
+__device__ constexpr Range chunk_of(const Range& range, i64 index, i64 size, i64 chunks) {
+  if (chunks == 1) return range;
+  const i64 begin = range.begin + index * size;
+  if (range.end - range.begin == chunks * size) return {begin, begin + size};
+  return chunk_of(range, index, size);
 }
 
 /// Threads that share a loop: this one is number `index` of `size`.
@@ -1125,8 +1143,12 @@ __device__ __forceinline__ void for_each_pack(ThreadGroup group, Range range, co
   const i64 length = range.end - range.begin;
   const i64 tail = range.end - length % vector;
   i64 first = range.begin + group.index * vector;
+  if (unroll == 1 || (unroll - 1) * stride < length) {
 #pragma unroll 1
-  for (; first + (unroll - 1) * stride < tail; first += unroll * stride) body(PackIndex<vector, unroll>{first, stride});
+    for (; first + (unroll - 1) * stride < tail; first += unroll * stride) {
+      body(PackIndex<vector, unroll>{first, stride});
+    }
+  }
   if (unroll > 1 && length / vector % (unroll * group.size) != 0) {
 #pragma unroll 1
     for (; first < tail; first += stride) body(PackIndex<vector, 1>{first, stride});
@@ -1170,9 +1192,11 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
   const i64 across = columns / vector;
   const i64 packs = rows * across;
   if (group.index >= packs) return;
-  i64 row = group.index / across;
+  // Division of 64 bits is a long piece of code. A group has fewer threads than that, and what is larger divides none.
+  const u32 divisor = static_cast<u32>(across <= group.size ? across : group.size + 1);
+  i64 row = static_cast<u32>(group.index) / divisor;
   i64 column = group.index - row * across;
-  const i64 rows_on = group.size / across;
+  const i64 rows_on = static_cast<u32>(group.size) / divisor;
   const i64 columns_on = group.size - rows_on * across;
   const auto take = [&]<int count>(RowPacks<vector, count>& taken) {
 #pragma unroll
@@ -1204,7 +1228,7 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0xbc4690ec
+#elif IRIS_DEVICE_PARTITION_HPP != 0x8f117416
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 

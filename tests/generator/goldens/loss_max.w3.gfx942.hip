@@ -54,7 +54,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   for (i64 chunk = 0; chunk < chunks; ++chunk) {
     const u32 step = static_cast<u32>(chunk);
     if (!first && !block_wait_acquire(launch, partial_flag, step, previous, Wait::step)) return;
-    const Range elements = chunk_of(shard, chunk, Config::chunk);
+    const Range elements = chunk_of(shard, chunk, Config::chunk, chunks);
     for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
       auto sums = contributions<Config>(load(input, index));
       if (!first) sums = combine<Config::Operation>(load(partials, index), sums);
@@ -73,7 +73,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     const u32 step = static_cast<u32>(chunk);
     if (!block_wait_acquire(launch, result_flag, step, previous, Wait::step)) return;
     if (next == Config::world - 1) continue;  // it made the results
-    const Range elements = chunk_of(shard, chunk, Config::chunk);
+    const Range elements = chunk_of(shard, chunk, Config::chunk, chunks);
     for_each_pack<Config::vector, Config::unroll>(
         threads, elements, [&](const auto& index) { store(next_output, index, load(output.data, index)); });
     block_signal_release(launch, result_flag, step, next);

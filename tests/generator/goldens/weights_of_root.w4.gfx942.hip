@@ -42,7 +42,7 @@ __device__ __forceinline__ bool pass_on(const Launch<Config>& launch, const Conf
     const u32 step = static_cast<u32>(chunk);
     if (!first && !block_wait_acquire(launch, flag, step, previous, Wait::step)) return false;
     if (last && !copies) continue;
-    const Range elements = chunk_of(share, chunk, Config::chunk);
+    const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
     for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), elements, [&](const auto& index) {
       const auto values = load(from, index);
       if (!last) store(to, index, values);

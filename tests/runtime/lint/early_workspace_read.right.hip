@@ -112,7 +112,7 @@ __device__ void receives_lines(const Context& context, const typename Config::El
   const Mailbox<Config> mailbox(launch, n);
   LinePack<typename Config::Element> values;
   if (mailbox.receive_from(0, Config::root, values)) {
-    MessageLine<typename Config::Element, 1>(Rows{1, n, n}, 0).store(out, values);
+    MessageLine<typename Config::Element, 1>(Rows{1, n, n}, 0, true).store(out, values);
   }
 }
 

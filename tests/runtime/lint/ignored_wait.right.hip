@@ -122,6 +122,6 @@ __device__ void receives_lines(const Context& context, const typename Config::El
   const Mailbox<Config> mailbox(launch, m * n);
   LinePack<typename Config::Element> values;
   if (mailbox.receive_from(thread_index(), Config::root, values)) {
-    MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index()).store(out, values);
+    MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index(), true).store(out, values);
   }
 }

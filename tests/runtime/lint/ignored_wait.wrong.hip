@@ -86,7 +86,7 @@ __device__ void ignores_a_line(const Context& context, const typename Config::El
   const Mailbox<Config> mailbox(launch, m * n);
   LinePack<typename Config::Element> values;
   mailbox.receive_from(thread_index(), Config::root, values);  // expect: iris-ignored-wait
-  MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index()).store(out, values);
+  MessageLine<typename Config::Element, 1>(Rows{1, m * n, m * n}, thread_index(), true).store(out, values);
 }
 
 template <typename Config>
