@@ -126,8 +126,9 @@ __device__ __forceinline__ unsigned short f32_to_f16(f32 value) {
 /// Rounds to nearest even; NaN stays NaN.
 __device__ __forceinline__ unsigned short f32_to_bf16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value);
-  if (value != value) return static_cast<unsigned short>(bits >> 16 | 0x40);
-  return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  const u32 rounded = bits + 0x7fff + (bits >> 16 & 1);
+  const u32 quiet = bits | 0x400000;
+  return static_cast<unsigned short>((value != value ? quiet : rounded) >> 16);
 }
 
 __device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
