@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_6929ca2d31a4eb9e {
+inline namespace builds_1a51154c4f31f9cb {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_6929ca2d31a4eb9e
+}  // namespace builds_1a51154c4f31f9cb
 }  // namespace irisgen_kernels

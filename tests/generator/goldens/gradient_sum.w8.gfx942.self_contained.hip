@@ -227,7 +227,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xac25675c
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xb092a6c8
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -350,8 +350,9 @@ __device__ __forceinline__ unsigned short f32_to_f16(f32 value) {
 /// Rounds to nearest even; NaN stays NaN.
 __device__ __forceinline__ unsigned short f32_to_bf16(f32 value) {
   const u32 bits = __builtin_bit_cast(u32, value);
-  if (value != value) return static_cast<unsigned short>(bits >> 16 | 0x40);
-  return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  const u32 rounded = bits + 0x7fff + (bits >> 16 & 1);
+  const u32 quiet = bits | 0x400000;
+  return static_cast<unsigned short>((value != value ? quiet : rounded) >> 16);
 }
 
 __device__ __forceinline__ f32 fma(f32 a, f32 b, f32 c) {
@@ -488,7 +489,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xac25675c
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xb092a6c8
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -25,7 +25,7 @@ __device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const 
                                             const Config::Element* input, Config::Element* output, const Rows& all) {
   const ThreadGroup threads = grid_threads<Config>();
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    const MessageLine<Config::Element, Config::vector> place(all, line, true);
+    const MessageLine<Config::Element, Config::vector> place(all, line, /*aligned=*/true);
     const auto values = place.load(input);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
     LinePack<Config::Element> values;
     if (!mailbox.receive_from(line, Config::root, values)) break;
-    MessageLine<Config::Element, Config::vector>(all, line, true).store(output, values);
+    MessageLine<Config::Element, Config::vector>(all, line, /*aligned=*/true).store(output, values);
   }
 }
 

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_7f20d68cf09239a7 {
+inline namespace builds_d4ef6657024a5321 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_7f20d68cf09239a7
+}  // namespace builds_d4ef6657024a5321
 }  // namespace irisgen_kernels

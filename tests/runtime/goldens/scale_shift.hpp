@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_3d9a877bbaee57e9 {
+inline namespace builds_26a56f0b35664da1 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_3d9a877bbaee57e9
+}  // namespace builds_26a56f0b35664da1
 }  // namespace irisgen_kernels
