@@ -25,15 +25,17 @@ struct NvrtcFunctions {
   }
 };
 
-/// --minimal: no kernel has textures, or calls of CUDA's runtime, whose declarations take a while to read.
-std::vector<std::string> option_list(const irisgen::Target& target) {
-  return {"--gpu-architecture=" + std::string(target.name),
-          "--std=c++20",
-          "--fmad=false",
-          "--device-as-default-execution-space",
-          "--minimal",
-          "--disable-warnings",
-          "--ptxas-options=--verbose"};
+std::vector<std::string> option_list(const irisgen::Target& target, int major) {
+  std::vector<std::string> options = {"--gpu-architecture=" + std::string(target.name),
+                                      "--std=c++20",
+                                      "--fmad=false",
+                                      "--device-as-default-execution-space",
+                                      "--disable-warnings",
+                                      "--ptxas-options=--verbose"};
+  // No kernel has textures, or calls of CUDA's runtime, whose declarations take a while to read. 12.0 has no such
+  // option.
+  if (major >= 13) options.emplace_back("--minimal");
+  return options;
 }
 
 /// sm_90a: the number in the middle, 90.
@@ -48,6 +50,7 @@ class Nvrtc : public Compiler {
  public:
   explicit Nvrtc(DynamicLibrary library)
       : library_(std::move(library)), rtc_(library_, "nvrtc", "CUBIN"), functions_(library_) {
+    rtc_.check(functions_.version(&major_, &minor_), "Version");
     int count = 0;
     rtc_.check(functions_.supported_count(&count), "GetNumSupportedArchs");
     std::vector<int> supported(static_cast<std::size_t>(count));
@@ -62,17 +65,12 @@ class Nvrtc : public Compiler {
 
   std::string_view name() const override { return "nvrtc"; }
 
-  std::string version() const override {
-    int major = 0;
-    int minor = 0;
-    rtc_.check(functions_.version(&major, &minor), "Version");
-    return std::to_string(major) + "." + std::to_string(minor);
-  }
+  std::string version() const override { return std::to_string(major_) + "." + std::to_string(minor_); }
 
   std::vector<std::string> files() const override { return {library_.path()}; }
   std::vector<std::string> targets() const override { return targets_; }
 
-  std::string options(const irisgen::Target& target) const override { return one_line(option_list(target)); }
+  std::string options(const irisgen::Target& target) const override { return one_line(option_list(target, major_)); }
 
   CodeObject compile(const CompileRequest& request) const override {
     CodeObject code;
@@ -84,7 +82,7 @@ class Nvrtc : public Compiler {
 
  private:
   void compile_into(CodeObject& code, const CompileRequest& request) const {
-    Rtc::Built built = rtc_.compile(request.name, request.source, option_list(*request.target));
+    Rtc::Built built = rtc_.compile(request.name, request.source, option_list(*request.target, major_));
     if (!built.ok) throw CompileError(with_places(built.log, request.name));
     code.bytes = std::move(built.code);
     code.resources = resources_of(built.log, request.symbol);
@@ -93,6 +91,8 @@ class Nvrtc : public Compiler {
   DynamicLibrary library_;
   Rtc rtc_;
   NvrtcFunctions functions_;
+  int major_ = 0;
+  int minor_ = 0;
   std::vector<std::string> targets_;
   Containment containment_{"nvrtc"};
 };
