@@ -55,7 +55,7 @@ std::vector<LaunchParameter> launch_parameters(const Plan& plan) {
   for (const iris::Scalar& scalar : plan.scalars) all.push_back({.scalar = &scalar});
   const auto& source = plan.kernels.front().source;
   if (!source) return all;
-  std::ranges::stable_sort(all, {}, [&](const LaunchParameter& one) {
+  std::ranges::sort(all, {}, [&](const LaunchParameter& one) {
     const std::string& name = one.buffer != nullptr ? one.buffer->name : one.scalar->name;
     return std::ranges::find(source->parameters, name, &SourceParameter::name) - source->parameters.begin();
   });

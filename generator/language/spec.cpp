@@ -44,7 +44,7 @@ void add_user_kernel(const UserKernel& user, nlohmann::json& json) {
   json["reference"] = "none";
   if (reference.none()) return;
   json["reference"] = {{"relative", reference.relative}, {"absolute", reference.absolute}};
-  if (!reference.files.empty()) json["reference"]["files"] = reference.files;
+  for (const auto& [argument, file] : reference.files) json["reference"]["files"][argument] = file.path;
   if (reference.source.empty()) return;
   json["reference"]["source"] = reference.source;
   json["reference"]["function"] = reference.function;

@@ -63,7 +63,7 @@ UserReference read_reference(const Value& value, Report& report) {
   if (const auto* function = text_of(value.find("function"))) reference.function = *function;
   if (const Object* files = map_of(value.find("files"))) {
     for (const Member& file : *files) {
-      if (const auto* path = file.value.as<std::string>()) reference.files[file.key] = *path;
+      if (const auto* path = file.value.as<std::string>()) reference.files[file.key] = {*path, file.where};
     }
   }
   reference.relative = number_of(value, "relative", 1, report);

@@ -39,7 +39,7 @@ void take_scalars(Plan& plan) {
   for (const SourceParameter& parameter : source->parameters) {
     if (parameter.scalar) plan.scalars.push_back({parameter.name, *parameter.scalar});
   }
-  for (const UserArgument& said : plan.user->arguments) {
+  for (const UserArgument& said : plan.user.value().arguments) {
     if (said.value) plan.values.emplace(said.name, *said.value);
   }
 }

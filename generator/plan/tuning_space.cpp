@@ -20,7 +20,7 @@ std::optional<TuningCandidate> plan(const KernelSpec& kernel, int world, const T
   KernelSpec spec = kernel;
   spec.variant = variant;
   for (const auto& [key, setting] : config) spec.config[key] = setting;
-  for (const auto& [name, setting] : constants) spec.user->constants[name] = {.value = setting.value};
+  for (const auto& [name, setting] : constants) spec.user.value().constants[name] = {.value = setting.value};
   try {
     return TuningCandidate{.variant = std::string(variant),
                            .config = config,

@@ -131,15 +131,10 @@ class FileReference final : public Reference {
     ExpectedOutputs expected;
     for (const Argument& argument : manifest.arguments) {
       if (argument.access == Access::read) continue;
-      const auto file = said_.files.find(argument.name);
-      if (file == said_.files.end()) {
-        throw std::runtime_error(manifest.name + " writes '" + argument.name +
-                                 "', of which the reference has no file; add it to reference: files:");
-      }
+      const std::string& path = said_.files.at(argument.name).path;  // for the Plan has seen to it
       expected.emplace_back();
       for (int rank = 0; rank < manifest.problem.world; ++rank)
-        expected.back().push_back(
-            read(irisgen::path_from(folder_, path_of_rank(file->second, rank)), argument, extents));
+        expected.back().push_back(read(irisgen::path_from(folder_, path_of_rank(path, rank)), argument, extents));
     }
     return expected;
   }

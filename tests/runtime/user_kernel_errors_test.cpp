@@ -274,6 +274,22 @@ TEST_F(UserKernel, of_which_there_is_no_file_is_an_error) {
   }
 }
 
+TEST_F(UserKernel, whose_reference_has_other_files_than_it_writes_is_told_where) {
+  write("k.hip", source("const f32* input, f32* output, f32* sums, i64 n", "output[0] = sums[0] = n;"));
+  try {
+    plan(description("    reference: {files: {output: \"a.npy\", input: \"b.npy\", suns: \"c.npy\"}}\n"));
+    FAIL() << "there is one file too few, and two too many";
+  } catch (const irisgen::SpecError& error) {
+    const std::string report = error.what();
+    for (const char* words : {": error: for host: f writes 'sums', of which the reference has no file; add it to files",
+                              ": error: for host: f writes no buffer 'input'",
+                              ": error: for host: f writes no buffer 'suns'; did you mean 'sums'?"}) {
+      EXPECT_NE(report.find(words), std::string::npos) << words << "\n" << report;
+    }
+    EXPECT_NE(report.find("suns: \"c.npy\""), std::string::npos) << report;
+  }
+}
+
 // A reader is what the runtime gives; without one, the plan says so.
 TEST_F(UserKernel, without_a_reader_is_an_error) {
   write("k.hip", source());

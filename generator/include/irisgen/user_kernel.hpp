@@ -35,9 +35,13 @@ struct UserArgument {
 
 /// What the results of a user's kernel must be: a function or files. Neither: nothing says so.
 struct UserReference {
-  std::string source = {};                                     ///< relative to the description
-  std::string function = {};                                   ///< qualified name
-  std::map<std::string, std::string, std::less<>> files = {};  ///< of arguments, relative; {rank} is each rank's number
+  struct File {
+    std::string path;  ///< relative to the description; {rank} is each rank's number
+    Position where = {};
+  };
+  std::string source = {};                              ///< relative to the description
+  std::string function = {};                            ///< qualified name
+  std::map<std::string, File, std::less<>> files = {};  ///< of the buffers that are written
   double relative = 0;  ///< |result - expected| <= absolute + relative · |expected|, beside the rounding of the latter
   double absolute = 0;
   Position where = {};

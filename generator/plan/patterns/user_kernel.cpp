@@ -51,6 +51,7 @@ class UserPlanning {
     kernel.workspace = both_buffers(source.workspace);
     kernel.arguments = arguments_of(source, vector);
     check_arguments(source);
+    check_files(kernel.arguments);
     report_.throw_if_any();
     kernel.source = std::make_shared<const KernelSource>(source);
     return draft_of(std::move(kernel), InPlace::no);
@@ -217,13 +218,32 @@ class UserPlanning {
     }
   }
 
+  /// A reference of files has one for each buffer that is written, and no others.
+  void check_files(const std::vector<Argument>& arguments) {
+    const UserReference& reference = user_.reference;
+    if (reference.files.empty()) return;
+    std::vector<std::string_view> written;
+    for (const Argument& argument : arguments) {
+      if (argument.access == Access::read) continue;
+      written.push_back(argument.name);
+      if (reference.files.contains(argument.name)) continue;
+      error(reference.where, user_.entry + " writes " + irisgen::quoted(argument.name) +
+                                 ", of which the reference has no file; add it to files");
+    }
+    for (const auto& [name, file] : reference.files) {
+      if (std::ranges::find(written, name) != written.end()) continue;
+      error(file.where, user_.entry + " writes no buffer " + irisgen::quoted(name) + suggestion(name, written));
+    }
+  }
+
   void check_scalar(const UserArgument& said, const SourceParameter& parameter) {
     if (said.shape || said.access) {
       error(said.where, irisgen::quoted(said.name) + " is a number at " + parameter.place +
                             ", without shape and access; write {" + said.name + ": {value: 1}}, say");
     }
-    if (said.value && !iris::to_bytes(*said.value, *parameter.scalar))
-      error(said.where_value, irisgen::quoted(said.name) + ": " + iris::why_not(*said.value, *parameter.scalar));
+    const iris::ScalarType type = parameter.scalar.value();
+    if (said.value && !iris::to_bytes(*said.value, type))
+      error(said.where_value, irisgen::quoted(said.name) + ": " + iris::why_not(*said.value, type));
   }
 
   Access access_of(const SourceParameter& parameter, const UserArgument* said) {

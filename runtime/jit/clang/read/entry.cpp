@@ -273,9 +273,9 @@ void check_scalar_of_reference(const clang::ParmVarDecl& parameter, const std::v
     return;
   }
   const std::string type = scalar_type_of(parameter.getType());
-  if (type == *scalar || type == "f64") return;
-  problems.add(parameter.getLocation(), "'" + name + "' is " + scalar->get<std::string>() +
-                                            " in the kernel; take that, or f64, not '" +
+  const auto wanted = scalar->get<std::string>();
+  if (type == wanted || type == "f64") return;
+  problems.add(parameter.getLocation(), "'" + name + "' is " + wanted + " in the kernel; take that, or f64, not '" +
                                             (type.empty() ? parameter.getType().getAsString() : type) + "'");
 }
 
