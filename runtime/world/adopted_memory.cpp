@@ -86,11 +86,20 @@ std::vector<char*> map_processes(const Group::State& group, const CollectiveCall
   }
   std::vector<char*> bases(theirs.size());
   bases[static_cast<std::size_t>(group.rank)] = static_cast<char*>(memory);
+  const auto import_of = [&](std::size_t peer) {
+    bases[peer] = static_cast<char*>(device.import_adopted(theirs[peer], bytes));
+    steps.add(bases[peer]);
+  };
+  // What a handle stands for comes without files, which alone are handed over.
+  files.error = words_of_attempt([&] {
+    for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
+      if (bases[peer] == nullptr && theirs[peer].sizes.empty()) import_of(peer);
+    }
+  });
   members.hand_over(call, files, [&](int rank, const std::vector<Descriptor>& given) {
     const auto peer = static_cast<std::size_t>(rank);
     for (const Descriptor& file : given) theirs[peer].files.push_back(file.get());
-    bases[peer] = static_cast<char*>(device.import_adopted(theirs[peer], bytes));
-    steps.add(bases[peer]);
+    import_of(peer);
   });
   steps.keep();
   return bases;

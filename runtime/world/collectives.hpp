@@ -46,8 +46,9 @@ class Collectives {
     std::vector<Descriptor> own = {};
   };
   using TakeFiles = std::function<void(int rank, std::vector<Descriptor> files)>;
-  /// Among processes alone: every rank's open files go to the `take` of all others, as open there. Where one has met an
-  /// error, or has files that it cannot give, or cannot take what it is given, every rank throws alike.
+  /// Among processes alone: every rank's open files, if it has any, go to the `take` of all others, as open there.
+  /// Where one has met an error, or has files that it cannot give, or cannot take what it is given, every rank throws
+  /// alike.
   virtual void hand_over(const CollectiveCall& call, const Files& files, const TakeFiles& take);
 
   /// all_gather() after a step that may have failed on some ranks: each gives its error, in words, or none. If there

@@ -180,6 +180,7 @@ int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* memory) {
 }
 int hipIpcOpenMemHandle(void** memory, iris::hip::IpcHandle handle, unsigned flags) {
   const std::lock_guard lock(mutex);
+  if (!state().may_be_imported) return 1;
   Shared shared{};
   std::memcpy(&shared, handle.reserved, sizeof shared);
   *memory = shared.address;

@@ -38,7 +38,7 @@ struct FakeVirtualMemory {
   int live_mappings = 0;                                               ///< in reserved addresses
   int creations = 0;                                                   ///< of memory, ever
   bool may_be_accessed = true;                                         ///< false: access is refused
-  bool may_be_imported = true;                                         ///< false: files of other processes are refused
+  bool may_be_imported = true;                                         ///< false: others' files and handles are refused
   int full_device = -1;                                                ///< which has no memory left
   std::set<int> accessing;                                             ///< devices to which access was given
   std::map<char*, std::size_t> reserved;                               ///< by their begin

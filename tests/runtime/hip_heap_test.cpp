@@ -1,5 +1,6 @@
-// Symmetric heaps on GPUs of the tests' own library: what they ask of virtual memory management, and what remains where
-// there is none. Each world has processes of its own, since a process opens its library once.
+// Symmetric memory on GPUs of the tests' own library: what heaps ask of virtual memory management, what remains where
+// there is none, and how processes come by what others have adopted. Each world has processes of its own, since a
+// process opens its library once.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -232,6 +233,53 @@ TEST_F(HipHeap, ByIpcHandlesHasOneSizeAndSaysSo) {
       "allocate(1 bytes) does not fit on the symmetric heap: of 2097152 bytes on each rank, 0 are free, 0 of "
       "them in one block; raise WorldOptions::heap_bytes or free something, for the heap cannot grow: HIP 6.2 (" +
           std::string(IRISGEN_FAKE_HIP) + ") has no virtual memory in which GPUs see one another's stores; trim: 0");
+}
+
+/// As a caching allocator gives them out: parts of one allocation, of which processes have no more than one handle.
+TEST_F(HipHeap, PartsOfAnAllocationAreAdoptedByItsIpcHandle) {
+  expect_all_say(run_ranks(3,
+                           [](int) {
+                             World world = World::join(options_of(3));
+                             std::string said;
+                             world.run([&](Context& context) {
+                               const int before = fake_hip().open_handles;
+                               char* const whole = static_cast<char*>(context.device().allocate(4096));
+                               char* const parts[] = {whole + 256, whole + 2048};
+                               for (int round = 0; round < 2; ++round) {
+                                 for (char* part : parts) context.as_symmetric(part, 512);
+                                 for (char* part : parts) said += reaches_all(context, part, 512) ? "" : "wrong, ";
+                                 said += std::to_string(fake_hip().open_handles - before) + " open, ";
+                                 for (char* part : parts) context.release_symmetric(part);
+                                 said += std::to_string(fake_hip().open_handles - before) + " left; ";
+                               }
+                               context.barrier();
+                               context.device().release(whole);
+                             });
+                             return said;
+                           }),
+                 "2 open, 0 left; 2 open, 0 left; ");
+}
+
+TEST_F(HipHeap, ProcessesFailAlikeWhereOneCannotOpenAnothersHandle) {
+  const auto outcomes = run_ranks(3, [](int number) {
+    World world = World::join(options_of(3));
+    std::string said;
+    world.run([&](Context& context) {
+      char* const memory = static_cast<char*>(context.device().allocate(4096));
+      const int before = fake_hip().open_handles;
+      fake_hip().may_be_imported = number != 2;
+      said = error_of([&] { context.as_symmetric(memory, 4096); });
+      said += "; " + std::to_string(fake_hip().open_handles - before) + " open";
+      fake_hip().may_be_imported = true;
+      context.as_symmetric(memory, 4096);
+      if (!reaches_all(context, memory, 4096)) said += ", and does not adopt it again";
+      context.barrier();
+    });
+    return said;
+  });
+  expect_all_say(outcomes,
+                 "as_symmetric(4096 bytes) cannot be done on rank 2: hipIpcOpenMemHandle (memory of another process) "
+                 "failed on rank 2, device 0: hipErrorOther, other; 0 open");
 }
 
 }  // namespace
