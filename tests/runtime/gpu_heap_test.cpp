@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ std::string grow_under_kernels(Context& context) {
   std::string said;
   for (int round = 0; round < 5; ++round) {
     std::vector<void*> grown;
-    for (const std::size_t size : {3 * MiB, 50 * MiB, 700 * MiB}) {
+    for (const std::size_t size : {5 * MiB, 50 * MiB, 700 * MiB}) {
       char* const memory = static_cast<char*>(context.allocate(size));
       grown.push_back(memory);
       char* const end = memory + size - 2 * bytes;
@@ -76,25 +77,27 @@ std::string grow_often(Context& context, int rounds) {
   return {};
 }
 
+std::vector<test::ProcessOutcome> growing(const std::function<std::string(Context&, const DeviceInfo&)>& body) {
+  return outcomes_on_gpus(4 * MiB, body, test::Heaps::growing);
+}
+
 // Before any test that asks for GPUs in this process, which fork() would not let its children do.
 
 TEST(GpuHeapOfProcesses, GrowsUnderKernels) {
-  const auto outcomes =
-      outcomes_on_gpus(4 * MiB, [](Context& context, const DeviceInfo&) { return grow_under_kernels(context); });
+  const auto outcomes = growing([](Context& context, const DeviceInfo&) { return grow_under_kernels(context); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "0 wrong");
 }
 
 TEST(GpuHeapOfProcesses, GivesBackToOthers) {
-  const auto outcomes = outcomes_on_gpus(
-      4 * MiB, [](Context& context, const DeviceInfo& gpu) { return give_back_to_others(context, gpu.memory_bytes); });
+  const auto outcomes =
+      growing([](Context& context, const DeviceInfo& gpu) { return give_back_to_others(context, gpu.memory_bytes); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "");
 }
 
 TEST(GpuHeapOfProcesses, GrowsOften) {
-  const auto outcomes =
-      outcomes_on_gpus(4 * MiB, [](Context& context, const DeviceInfo&) { return grow_often(context, 1000); });
+  const auto outcomes = growing([](Context& context, const DeviceInfo&) { return grow_often(context, 1000); });
   if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
   test::expect_all_say(outcomes, "");
 }

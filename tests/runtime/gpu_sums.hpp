@@ -56,14 +56,18 @@ inline std::size_t wrong_sums(Context& context, Operation& sum, void* input, voi
   return wrong;
 }
 
+enum class Heaps { fixed, growing };  ///< to all of a GPU's memory
+
 /// What ranks on two GPUs say, each in a process. Empty if there are not two GPUs.
-inline std::vector<ProcessOutcome> outcomes_on_gpus(
-    std::size_t heap_bytes, const std::function<std::string(Context&, const DeviceInfo&)>& body) {
+inline std::vector<ProcessOutcome> outcomes_on_gpus(std::size_t heap_bytes,
+                                                    const std::function<std::string(Context&, const DeviceInfo&)>& body,
+                                                    Heaps heaps = Heaps::fixed) {
   auto outcomes = run_ranks(2, [&](int) {
     const DeviceSurvey survey = survey_gpus();
     const irisgen::Target* target = gpu_target(survey);
     if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
-    World world = World::join({.target = std::string(target->name), .heap_bytes = heap_bytes});
+    const std::size_t limit = heaps == Heaps::growing ? survey.gpus.front().memory_bytes : heap_bytes;
+    World world = World::join({.target = std::string(target->name), .heap_bytes = heap_bytes, .heap_limit = limit});
     std::string said;
     world.run([&](Context& context) { said = body(context, survey.gpus.front()); });
     return said;
