@@ -117,6 +117,7 @@ ExitCode run(const RunCommand& command) {
   const std::vector<Plan> plans =
       plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
   require_one_plan(plans, command);
+  check_extents(plans, parse_assignments("--extent", command.extents));
   require_values(spec, *target);
   if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
   const bool prints = !self.has_value() || self->rank == 0;
@@ -159,7 +160,8 @@ void add_run(CLI::App& program, Action& action) {
       ->allow_extra_args(false);
   app->add_option("--output", command->outputs, "ARG=PATTERN.npy: write a rank's output to its file (repeatable)")
       ->allow_extra_args(false);
-  app->add_option("--extent", command->extents, "NAME=NUMBER: a dynamic extent's size (repeatable)")
+  app->add_option("--extent", command->extents,
+                  "NAME=NUMBER: a dynamic extent's size, in all kernels that have it (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution")
       ->check(check_digits)

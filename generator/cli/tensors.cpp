@@ -69,16 +69,14 @@ std::int64_t parse_extent(const std::string& name, const std::string& text) {
   return value;
 }
 
-void take_given_extents(const Plan& plan, const Assignments& given, iris::Extents& extents) {
+bool is_dynamic(const Plan& plan, const std::string& extent) {
   const std::vector<std::string> dynamic = plan.problem.dynamic_extents();
+  return std::ranges::find(dynamic, extent) != dynamic.end();
+}
+
+void take_given_extents(const Plan& plan, const Assignments& given, iris::Extents& extents) {
   for (const auto& [name, text] : given) {
-    if (!plan.problem.has_extent(name)) {
-      throw UsageError(plan.name + " has no extent '" + name + "'; its extents are " + join(extent_names(plan)));
-    }
-    if (std::ranges::find(dynamic, name) == dynamic.end()) {
-      throw UsageError(plan.name + "'s " + name + " is fixed by its specification, not `dynamic`");
-    }
-    extents.set(name, parse_extent(name, text));
+    if (is_dynamic(plan, name)) extents.set(name, parse_extent(name, text));
   }
 }
 
@@ -127,6 +125,19 @@ Assignments parse_assignments(const std::string& option, const std::vector<std::
   Assignments assignments;
   for (const std::string& text : texts) add_assignment(assignments, option, text);
   return assignments;
+}
+
+void check_extents(const std::vector<Plan>& plans, const Assignments& extents) {
+  for (const auto& [name, text] : extents) {
+    parse_extent(name, text);
+    const auto has = [&](const Plan& plan) { return plan.problem.has_extent(name); };
+    if (std::ranges::any_of(plans, [&](const Plan& plan) { return is_dynamic(plan, name); })) continue;
+    if (const auto fixed = std::ranges::find_if(plans, has); fixed != plans.end()) {
+      throw UsageError(fixed->name + "'s " + name + " is fixed by its specification, not `dynamic`");
+    }
+    const Plan& plan = plans.front();
+    throw UsageError(plan.name + " has no extent '" + name + "'; its extents are " + join(extent_names(plan)));
+  }
 }
 
 Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents) {

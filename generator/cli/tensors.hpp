@@ -21,10 +21,13 @@ struct Inputs {
   iris::Extents extents;                                ///< every extent
 };
 
-/// Reads every rank's file of every input, and finds the dynamic extents in `extents` ("n" -> "4096") or in the files'
-/// shapes. A file's shape must be its argument's; where rows have only one (m is 1) a flat array serves as well. Throws
-/// UsageError for an unknown argument or an extent that is missing, and std::runtime_error naming file, what was
-/// expected and what was found.
+/// Throws UsageError unless each of `extents` ("n" -> "4096") is a size that one of the plans, at least, leaves open.
+void check_extents(const std::vector<Plan>& plans, const Assignments& extents);
+
+/// Reads every rank's file of every input, and finds the dynamic extents in `extents`, of which those of other kernels
+/// are passed over, or in the files' shapes. A file's shape must be its argument's; where rows have only one (m is 1) a
+/// flat array serves as well. Throws UsageError for an unknown argument or an extent that is missing, and
+/// std::runtime_error naming file, what was expected and what was found.
 Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents);
 
 /// Throws UsageError unless each pattern names an output of the kernel and, for every rank, a file of its own in a

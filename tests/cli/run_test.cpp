@@ -160,6 +160,24 @@ TEST_F(Run, DynamicExtentsComeFromTheCommandLineOrTheFiles) {
   EXPECT_EQ(run({"spec.yaml", "--extent", "n=-1"}).code, 2);
 }
 
+TEST_F(Run, AnExtentIsOfAllKernelsThatLeaveItOpen) {
+  write_file(folder_.file("spec.yaml"),
+             "irisgen: 1\ndefaults: {dtype: f32, world: 2}\nkernels:\n"
+             "  - {name: open, pattern: all_reduce, shape: {n: dynamic}}\n"
+             "  - {name: fixed, pattern: all_reduce, shape: {n: 5}}\n"
+             "  - {name: product, pattern: matmul, shape: {m: 3, n: 7, k: dynamic}}\n");
+  const Outcome outcome = run({"spec.yaml", "--extent", "n=77", "--extent", "k=4", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json all = Json::parse(outcome.out);
+  EXPECT_EQ(all.at(0)["elements"], 2 * 77);
+  EXPECT_EQ(all.at(1)["elements"], 2 * 5);
+  EXPECT_EQ(all.at(2)["elements"], 2 * 3 * 7);
+  const Outcome closed = run({"spec.yaml", "--extent", "n=77", "--extent", "k=4", "--extent", "m=3"});
+  EXPECT_EQ(closed.code, 2);
+  EXPECT_NE(closed.err.find("m is fixed by its specification, not `dynamic`"), std::string::npos) << closed.err;
+  EXPECT_EQ(closed.out, "");
+}
+
 TEST_F(Run, WithoutVerificationNothingIsClaimed) {
   const Outcome outcome = run({"spec.yaml", "--world", "2", "--no-verify"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
