@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/matrix_units.hpp"
+#include "generator/plan/matrix_times.hpp"
 
 namespace irisgen {
 namespace {

@@ -1,0 +1,157 @@
+#include "generator/plan/matrix_times.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+namespace irisgen {
+
+std::int64_t compute_units_of_copies(const Target& target, const Products& products) {
+  return products.by_copy_engine && target.platform == Platform::amd ? 1 : 0;
+}
+
+std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
+                                     std::int64_t tile_n) {
+  const auto rows = static_length(problem, products.rows);
+  const auto columns = static_length(problem, products.columns);
+  if (!rows || !columns || !problem.is_static()) return std::nullopt;
+  return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
+}
+
+namespace {
+
+/// How much longer products take beside blocks that move data, measured on an H200: narrow tiles read more operands,
+/// for which those that come from other ranks compete.
+double longer_beside_blocks(const Products& products, const Tiles& tiles) {
+  if (products.sent_bytes == 0 || tiles.n == 256) return 1.02;
+  return tiles.n == 192 ? 1.10 : 1.45;
+}
+
+/// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
+/// evenly if these are a power of two.
+std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
+  std::vector<Tiles> allowed;
+  for (Tiles tiles : units.tiles) {
+    tiles.k = depth_of(request.problem, tiles.k);
+    const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
+    if (products.completes_tiles && !even && !request.wanted("tile_n")) continue;
+    if (!units.holds(request.problem, products, tiles)) continue;
+    if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
+        request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
+      allowed.push_back(tiles);
+    }
+  }
+  if (!allowed.empty()) return allowed;
+  Tiles tiles = units.tiles[units.of_any_size];
+  tiles.k = depth_of(request.problem, tiles.k);
+  tiles.m = request.wanted("tile_m").value_or(tiles.m);
+  tiles.n = request.wanted("tile_n").value_or(tiles.n);
+  return {tiles};
+}
+
+/// The problem that tiles are chosen for: of unknown rows it has few, where blocks share tiles.
+Problem to_choose_for(const Problem& problem, const Products& products) {
+  constexpr std::int64_t few_rows = 64;
+  Problem known = problem;
+  for (iris::NamedExtent& extent : known.extents) {
+    if (products.depth_parts > 1 && extent.name == products.rows.extent && extent.extent.dynamic)
+      extent.extent = {.value = few_rows};
+  }
+  return known;
+}
+
+}  // namespace
+
+double adding_us(const Problem& problem, const Products& products, const Tiles& tiles) {
+  if (products.depth_parts == 1) return 0;
+  constexpr double block_gbs = 26;  // measured on an H200, with this
+  constexpr double waiting_us = 1;
+  const double rows = std::min(static_cast<double>(tiles.m), length(problem, products.rows.extent));
+  const double bytes = rows * static_cast<double>(tiles.n * iris::bytes_of(problem.accumulate));
+  return waiting_us + 2 * bytes / block_gbs / 1e3;
+}
+
+double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
+                const Tiles& tiles) {
+  const double k = length(problem, "k") / speed_of(target, problem.dtype);
+  const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
+                       static_cast<double>(static_length(problem, products.columns).value()) * k;
+  const double sustained_us = flops / target.matrix_tflops / 1e6;
+  const double depth = k / static_cast<double>(products.depth_parts);
+  const double tile_us = matrix_units_of(target, problem.dtype)->tile_us(target, products, tiles, depth) +
+                         adding_us(problem, products, tiles);
+  return std::max(sustained_us, static_cast<double>(turns) * tile_us);
+}
+
+double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
+                  std::int64_t blocks, const Tiles& tiles, double multiply_us) {
+  constexpr double block_gbs = 34;  // beside products
+  if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
+  const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
+  if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
+  const double tile_us = units.tile_us(target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
+  if (products.sent_bytes == 0)
+    return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
+  if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
+  // Measured on two H200s: what sends and what multiplies in one block slow each other down.
+  constexpr double share_of_links = 0.75;
+  constexpr double block_gbs_beside = 4;
+  constexpr double longer = 1.08;
+  if (products.sends_beside) multiply_us *= longer;
+  const double rate =
+      products.by_copy_engine ? target.rates.copy_engine_gbs
+      : products.sends_beside
+          ? std::min(target.rates.link_gbs * share_of_links, static_cast<double>(blocks) * block_gbs_beside)
+          : std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+  const double link_us = products.sent_bytes / rate / 1e3 + static_cast<double>(products.copies) * target.rates.copy_us;
+  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
+  const double without_own = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
+  // Measured on four H200s: where copies are late for the first turn, they are so for the next.
+  const double waiting = products.by_copy_engine && without_own > 0 ? 1 : without_own;
+  return std::max(multiply_us + waiting * link_us, link_us + tile_us);
+}
+
+UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products) {
+  const Problem problem = to_choose_for(request.problem, products);
+  const std::int64_t compute_units = request.target.compute_units - compute_units_of_copies(request.target, products);
+  const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
+  const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
+  const bool free = products.sent_bytes > 0 && products.moves_by_blocks && !request.wanted("comm_blocks") &&
+                    !request.wanted("blocks");
+  std::vector<std::int64_t> all_comm_blocks = {request.wanted("comm_blocks").value_or(usual)};
+  if (free && !units.sending_blocks.empty()) {
+    all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());
+  }
+  const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
+  UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
+                   request.wanted("comm_blocks").value_or(usual), unknown_turns, 0};
+  if (!problem.is_static()) return best;
+  // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
+  constexpr double share_of_product = 0.05;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::tuple<double, double, std::int64_t> best_time = {never, never, 0};
+  for (const Tiles& tiles : all_tiles) {
+    const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
+    for (const std::int64_t comm_blocks : all_comm_blocks) {
+      const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
+      const std::int64_t turns = divide_up(count, multiplying);
+      const double multiply_us = turns_us(problem, request.target, products, turns, tiles);
+      const double us = with_links(problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
+      const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
+      if (time >= best_time) continue;
+      best_time = time;
+      best = {tiles, comm_blocks, turns, us};
+    }
+  }
+  return best;
+}
+
+std::string turns_text(std::int64_t turns) {
+  if (turns == unknown_turns) return "suits sizes that are known only at launch";
+  return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
+}
+
+}  // namespace irisgen
