@@ -190,7 +190,7 @@ bool mma_holds(const Problem& /*problem*/, const Products& products, const Tiles
 
 std::string obstacle_to_mma(const Request& request, const Products& products) {
   if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
-  // Unasked not yet: a few registers of its tiles are in local memory, and no GPU has run it.
+  // Unasked not yet: a few registers of its tiles are in local memory, and its speed has not been measured.
   if (!request.wanted("threads")) return "they take blocks of 256 threads, which config names where they are wanted";
   if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
   if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
