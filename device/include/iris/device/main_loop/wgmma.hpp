@@ -8,9 +8,9 @@
 /// products by whole warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
-/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; then it
-/// helps to complete. All walk the same tiles and meet in barriers in shared memory, so that loads, products and stores
-/// of neighbouring tiles overlap.
+/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; those of
+/// the last it sends itself if they go to the output; then it helps to complete. All walk the same tiles and meet in
+/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (64, 128, 192 or 256), tile_k (128 bytes of elements), stages,
 /// stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element and
@@ -300,9 +300,24 @@ struct WarpgroupMma {
         for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
-      if (has_rows) block.finished.put(tiles.place(tile), group * rows_of_warpgroup, sums);
+      if (has_rows) {
+        const auto place = tiles.place(tile);
+        block.finished.put(place, group * rows_of_warpgroup, sums);
+        if constexpr (goes_to_output<decltype(place)>) {
+          if (is_last(tiles, number, stride)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
+        }
+      }
       signal_staged<Config>(block);
     }
+  }
+
+  template <typename Place>
+  static constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
+
+  /// Whether the block has no other tile after that one, so that those who multiply have time to send it.
+  template <typename Tiles>
+  __device__ __forceinline__ static bool is_last(const Tiles& tiles, i64 number, i64 stride) {
+    return number + stride >= tiles.count();
   }
 
   template <int count>
@@ -330,18 +345,19 @@ struct WarpgroupMma {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
-      if (!ship_tile<Config>(block, tiles, tile, number, shipments++)) return;
+      if (!ship_tile<Config>(block, tiles, tile, number, stride, shipments++)) return;
     }
   }
 
   /// By one warp; false if there is no such tile, since its wait ran out of time.
   template <typename Config, typename Tiles, typename Tile>
-  __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number,
+  __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number, i64 stride,
                                    u32 shipments) {
     const int lane = thread_index() % 32;
     platform::wait_barrier(block.staged, shipments & 1);
     if (number == block.stop) return false;
-    block.finished.send(tiles.place(tile), lane);
+    const auto place = tiles.place(tile);
+    if (!goes_to_output<decltype(place)> || !is_last(tiles, number, stride)) block.finished.send(place, lane);
     platform::sync_warp();
     if (lane == 0) platform::arrive(block.shipped);
     platform::wait_copies_out();

@@ -23,7 +23,7 @@ struct FinishedTile {
   template <typename Place>
   __device__ __forceinline__ void put(const Place& place, int first_row, const f32 (&sums)[Config::tile_n / 2]) {
     const int lane = thread_index() % 32;
-    const int row = first_row + thread_index() % warpgroup_threads / 32 * 16;
+    const int row = first_row + thread_index() % warpgroup_threads / 32 * rows_of_warp;
     if constexpr (sizeof(Result) == 2) {
       put_matrices(place, row, lane, sums);
     } else {
@@ -37,11 +37,24 @@ struct FinishedTile {
   __device__ __forceinline__ void send(const TilePlace<Config>& place, int lane) const {
     constexpr int width = 16 / sizeof(Result);
     if (!place.matrix.takes_packs(width)) {
-      store_packs<1>(place, lane);
+      store_packs<1, Config::tile_m>(place, 0, lane);
     } else if constexpr (Config::tile_n <= 128) {
-      store_packs<width>(place, lane);
+      store_packs<width, Config::tile_m>(place, 0, lane);
     } else {
       copy_rows(place, lane);
+    }
+  }
+  /// The rows that the calling warp has put there: where nobody waits for the warp, all together are faster.
+  __device__ __forceinline__ void send_own_rows(const TilePlace<Config>& place, int first_row) const {
+    constexpr int width = 16 / sizeof(Result);
+    // Not computed before the products, for which there are registers then.
+    const int thread = platform::opaque(thread_index() % warpgroup_threads);
+    const int row = first_row + thread / 32 * rows_of_warp;
+    platform::sync_warp();
+    if (place.matrix.takes_packs(width)) {
+      store_packs<width, rows_of_warp>(place, row, thread % 32);
+    } else {
+      store_packs<1, rows_of_warp>(place, row, thread % 32);
     }
   }
   /// Piece by piece: what waits for a link in the accelerator would hold up the copies that fill the stages.
@@ -64,7 +77,7 @@ struct FinishedTile {
     requires(!results_are_sums)
   {
     const int lane = thread_index() % 32;
-    const int row = first_row + thread_index() % warpgroup_threads / 32 * 16 + lane / 4;
+    const int row = first_row + thread_index() % warpgroup_threads / 32 * rows_of_warp + lane / 4;
     f32* const upper = image.data + row * stride + lane % 4 * 2;
 #pragma unroll
     for (int below = 0; below < 16; below += 8) {
@@ -82,6 +95,7 @@ struct FinishedTile {
 
  private:
   static constexpr int warpgroup_threads = 128;
+  static constexpr int rows_of_warp = 16;
 
   template <typename Place>
   __device__ __forceinline__ void put_matrices(const Place& place, int row, int lane,
@@ -140,25 +154,26 @@ struct FinishedTile {
     platform::wait_copies_out_read();
   }
 
-  /// Several packs are on their way together: for all that the compiler knows, a store may be to what is loaded next.
-  template <int width>
-  __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int lane) const {
+  /// Of so many rows. Several packs are on their way together: for all that the compiler knows, a store may be to what
+  /// is loaded next.
+  template <int width, int count>
+  __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int first_row, int lane) const {
     constexpr int packs_of_row = Config::tile_n / width;
-    constexpr int together = 8;
-    static_assert(Config::tile_m * packs_of_row % (32 * together) == 0, "a warp stores whole rounds");
+    constexpr int together = 4;  // more would take registers from the products
+    static_assert(count * packs_of_row % (32 * together) == 0, "a warp stores whole rounds");
     const Target to = target_of(place);
 #pragma unroll 1
-    for (int first = lane; first < Config::tile_m * packs_of_row; first += 32 * together) {
+    for (int first = lane; first < count * packs_of_row; first += 32 * together) {
       Pack<Result, width> packs[together];
 #pragma unroll
       for (int i = 0; i < together; ++i) {
-        const int pack = first + 32 * i;
-        packs[i] =
-            *reinterpret_cast<const Pack<Result, width>*>(&rows[pack / packs_of_row][pack % packs_of_row * width]);
+        const int row = first_row + (first + 32 * i) / packs_of_row;
+        const int column = (first + 32 * i) % packs_of_row * width;
+        packs[i] = *reinterpret_cast<const Pack<Result, width>*>(&rows[row][column]);
       }
 #pragma unroll
       for (int i = 0; i < together; ++i) {
-        const int row = (first + 32 * i) / packs_of_row;
+        const int row = first_row + (first + 32 * i) / packs_of_row;
         const int column = (first + 32 * i) % packs_of_row * width;
         if (row < to.rows && column < to.columns) store_pack(to.corner + row * to.stride + column, packs[i]);
       }

@@ -83,6 +83,12 @@ __device__ __forceinline__ void wait_copies_out() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
 }
 
+/// The value, of which the compiler knows nothing, so that it computes nothing of it before.
+__device__ __forceinline__ int opaque(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // --- Warpgroups.
 
 __device__ __forceinline__ void sync_warp() {
