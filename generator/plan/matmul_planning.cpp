@@ -135,7 +135,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   const std::string obstacle = present ? present->obstacle(request, products) : "";
   const MatrixUnits* units = obstacle.empty() ? present : nullptr;
   const UnitsChoice choice =
-      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, unknown_turns, 0};
+      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, std::nullopt, 0};
   const Tiles& fallback = choice.tiles;
   const std::string reason = units               ? turns_text(choice.turns)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
@@ -205,7 +205,7 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
 
 namespace {
 
-/// So many parts that the tiles of the fused multiply-adds occupy all blocks.
+/// So many parts that those tiles of the fused multiply-adds which are left occupy all blocks.
 std::int64_t parts_for_blocks(const Request& request, const Products& products, std::int64_t most) {
   constexpr std::int64_t of_any_size = 4;
   const Tiles tiles = default_tiles(request);
@@ -213,7 +213,7 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
   if (!count) return std::min(of_any_size, most);
   const std::int64_t blocks =
       std::int64_t{request.target.compute_units} * blocks_of_unit(request.target, request.problem.accumulate);
-  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, *count), 1, most);
+  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, *count % blocks), 1, most);
 }
 
 }  // namespace
@@ -297,20 +297,19 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const std::int64_t side_by_side =
       target.platform == Platform::host ? all_blocks : resident_blocks(target, kernel, problem.accumulate);
   const std::int64_t blocks = std::max<std::int64_t>(1, std::min(all_blocks, side_by_side) - comm_blocks);
-  const std::int64_t tiles = tiles_of(problem, products, tile_m, tile_n).value();
-  const std::int64_t turns = divide_up(tiles, blocks);
-  const double k = length(problem, "k") / static_cast<double>(products.depth_parts);
+  const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
+  const Turns turns = turns_of(problem, products, of_kernel, blocks);
   const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
   const double before_us = sends_first ? products.sent_bytes / target.rates.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
-    const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
     return before_us + with_links(problem, target, products, comm_blocks, blocks, of_kernel,
                                   turns_us(problem, target, products, turns, of_kernel));
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
-  const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * k * f64_weight;
+  const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * length(problem, "k") * f64_weight;
   const double tile_us = tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
-  return before_us + static_cast<double>(turns) * (tile_us + adding_us(problem, products, {tile_m, tile_n, 0, 0, 0}));
+  const double part_us = tile_us / static_cast<double>(products.depth_parts) + adding_us(problem, products, of_kernel);
+  return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {

@@ -68,9 +68,9 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered.
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
 
-/// A workspace, of one buffer, for the images of all parts of the tiles of m rows × n columns, in the accumulator's
-/// type.
-iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel);
+/// A workspace, of one buffer, for the sums of all parts of those tiles of m rows × n columns that the blocks do not
+/// make alone.
+iris::ByteSize sums_of_parts(const Problem& problem, const KernelPlan& kernel);
 
 /// Pattern::product: so many rows and columns of a rank's product, over a depth of k.
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns);

@@ -59,13 +59,15 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 
-iris::ByteSize images_of_parts(const Problem& problem, const KernelPlan& kernel) {
+iris::ByteSize sums_of_parts(const Problem& problem, const KernelPlan& kernel) {
   const std::int64_t tile_m = kernel.number("tile_m");
   const std::int64_t tile_n = kernel.number("tile_n");
-  // As image_stride of the main loops in device/main_loop/.
-  const std::int64_t stride = kernel.main_loop() == MainLoop::wgmma ? wgmma_stride(tile_n) : tile_n;
-  return slots_of(problem, kernel.number("parts"), {"m", tile_m}, {"n", tile_n},
-                  tile_m * stride * iris::bytes_of(problem.accumulate));
+  const std::int64_t blocks = kernel.number("blocks");
+  const auto rows = static_length(problem, {"m"});
+  const auto columns = static_length(problem, {"n"});
+  const std::int64_t most = blocks - 1;
+  const std::int64_t tiles = rows && columns ? divide_up(*rows, tile_m) * divide_up(*columns, tile_n) % blocks : most;
+  return {.terms = {{tiles * kernel.number("parts") * tile_m * tile_n * iris::bytes_of(problem.accumulate), {}}}};
 }
 
 }  // namespace irisgen

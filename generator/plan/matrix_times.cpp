@@ -21,6 +21,13 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
   return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
 }
 
+Turns turns_of(const Problem& problem, const Products& products, const Tiles& tiles, std::int64_t blocks) {
+  const std::int64_t parts = tiles_of(problem, products, tiles.m, tiles.n).value();
+  if (products.depth_parts == 1) return {divide_up(parts, blocks), 0};
+  const std::int64_t count = parts / products.depth_parts;
+  return {count / blocks, divide_up(count % blocks * products.depth_parts, blocks)};
+}
+
 namespace {
 
 /// How much longer products take beside blocks that move data, measured on an H200: narrow tiles read more operands,
@@ -67,23 +74,27 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
 
 double adding_us(const Problem& problem, const Products& products, const Tiles& tiles) {
   if (products.depth_parts == 1) return 0;
-  constexpr double block_gbs = 26;  // measured on an H200, with this
-  constexpr double waiting_us = 1;
+  constexpr double block_gbs = 40;  // measured on an H200, with this
+  constexpr double waiting_us = 0.5;
   const double rows = std::min(static_cast<double>(tiles.m), length(problem, products.rows.extent));
   const double bytes = rows * static_cast<double>(tiles.n * iris::bytes_of(problem.accumulate));
   return waiting_us + 2 * bytes / block_gbs / 1e3;
 }
 
-double turns_us(const Problem& problem, const Target& target, const Products& products, std::int64_t turns,
+double turns_us(const Problem& problem, const Target& target, const Products& products, const Turns& turns,
                 const Tiles& tiles) {
   const double k = length(problem, "k") / speed_of(target, problem.dtype);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
-  const double sustained_us = flops / target.matrix_tflops / 1e6;
-  const double depth = k / static_cast<double>(products.depth_parts);
-  const double tile_us = matrix_units_of(target, problem.dtype)->tile_us(target, products, tiles, depth) +
+  constexpr double share_beside_links = 0.88;  // measured on H200s: copies take part of the power
+  const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
+  const double sustained_us = flops / (target.matrix_tflops * (has_links ? share_beside_links : 1)) / 1e6;
+  const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
+  const double tile_us = units.tile_us(target, products, tiles, k);
+  const double part_us = units.tile_us(target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, products, tiles);
-  return std::max(sustained_us, static_cast<double>(turns) * tile_us);
+  return std::max(sustained_us,
+                  static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }
 
 double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
@@ -127,17 +138,16 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   }
   const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
   UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
-                   request.wanted("comm_blocks").value_or(usual), unknown_turns, 0};
+                   request.wanted("comm_blocks").value_or(usual), std::nullopt, 0};
   if (!problem.is_static()) return best;
   // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
   constexpr double share_of_product = 0.05;
   constexpr double never = std::numeric_limits<double>::infinity();
   std::tuple<double, double, std::int64_t> best_time = {never, never, 0};
   for (const Tiles& tiles : all_tiles) {
-    const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
     for (const std::int64_t comm_blocks : all_comm_blocks) {
       const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
-      const std::int64_t turns = divide_up(count, multiplying);
+      const Turns turns = turns_of(problem, products, tiles, multiplying);
       const double multiply_us = turns_us(problem, request.target, products, turns, tiles);
       const double us = with_links(problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
@@ -149,9 +159,11 @@ UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const P
   return best;
 }
 
-std::string turns_text(std::int64_t turns) {
-  if (turns == unknown_turns) return "suits sizes that are known only at launch";
-  return std::to_string(turns) + (turns == 1 ? " turn" : " turns") + " of the compute units";
+std::string turns_text(const std::optional<Turns>& turns) {
+  if (!turns) return "suits sizes that are known only at launch";
+  const std::int64_t all = turns->of_tiles + turns->of_parts;
+  const std::string text = std::to_string(all) + (all == 1 ? " turn" : " turns") + " of the compute units";
+  return turns->of_parts == 0 ? text : text + ", " + std::to_string(turns->of_parts) + " of them for parts of tiles";
 }
 
 }  // namespace irisgen

@@ -121,7 +121,7 @@ double wgmma_tile_us(const Target& target, const Products& products, const Tiles
   constexpr std::array table = {Measured{256, 1, 1.5, 1.5}, Measured{192, 0.96, 1.9, 1.9},
                                 Measured{128, 0.95, 2.5, 1.9}, Measured{64, 0.61, 3.0, 1.3}};
   const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
-  const bool stored = products.shipped_bytes == 0 && products.depth_parts == 1;
+  const bool stored = products.shipped_bytes == 0;
   return tile_us(target, tiles, k, row.share, stored ? row.between_stores_us : row.between_copies_us);
 }
 

@@ -30,6 +30,7 @@ Draft plan_split_k(const Request& request) {
   KernelPlan kernel = start_kernel(request, "matmul/split_k.hip");
   kernel.waits_for_ranks = false;
   const std::int64_t parts = choose_depth_parts(request, kernel, products());
+  kernel.waits = parts > 1;
   choose_tiles(request, kernel, products(parts));
   choose_matmul_grid(request, kernel, products(parts));
   const std::int64_t blocks = kernel.number("blocks");
@@ -38,10 +39,10 @@ Draft plan_split_k(const Request& request) {
            std::to_string(parts) + " parts of a tile, and " + std::to_string(blocks) +
                " blocks; each part needs a block of its own");
   }
-  choose_summing(request, kernel, static_cast<int>(parts));
+  if (kernel.main_loop() != MainLoop::wgmma) choose_summing(request, kernel, static_cast<int>(parts));
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, blocks);
-  kernel.workspace = images_of_parts(request.problem, kernel);
+  if (parts > 1) add_flags(kernel, blocks);
+  kernel.workspace = sums_of_parts(request.problem, kernel);
   kernel.arguments = place(arguments(request.problem), 16, {});
   return draft_of(std::move(kernel), InPlace::no);
 }
@@ -71,7 +72,8 @@ constexpr std::array variants = {
             .plan = plan_tiled,
             .cost = cost},
     Variant{.name = "split_k",
-            .summary = "several blocks make a tile, each along a part of k, and add the parts up; for few tiles",
+            .summary =
+                "blocks share the tiles that are left after whole turns, each along a part of k, and add the parts up",
             .templates = split,
             .keys = split_keys,
             .plan = plan_split_k,

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_cf5417b394864a51 {
+inline namespace builds_05872a41c48275a7 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_cf5417b394864a51
+}  // namespace builds_05872a41c48275a7
 }  // namespace irisgen_kernels

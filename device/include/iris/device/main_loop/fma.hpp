@@ -141,7 +141,7 @@ struct FusedMultiplyAdd : TileByTile<FusedMultiplyAdd> {
                                                   const TileOrigin& origin, const Place& place) {
     Fragment<Config> sums = multiply_tile<Config>(a.matrix, b.matrix, origin);
     if constexpr (Scales<typename Config::Element>::are_there) sums.multiply_by(b.scales.product());
-    store_tile<Config>(place, sums);
+    store_at(place, [&](const auto& to) { store_tile<Config>(to, sums); });
   }
 };
 

@@ -90,11 +90,13 @@ struct WaveMma : TileByTile<WaveMma>, private WaveLayout {
     }
     if constexpr (Core<Config>::unit_of_sums != 1) multiply_by<Config>(sums, Core<Config>::unit_of_sums);
     if constexpr (Scales<typename Config::Element>::are_there) multiply_by<Config>(sums, b.scales.product());
-    if (place.matrix.takes_packs(16 / sizeof(typename Place::Result))) {
-      store<true, Config>(place, sums, wave);
-    } else {
-      store<false, Config>(place, sums, wave);
-    }
+    store_at(place, [&](const auto& to) {
+      if (to.matrix.takes_packs(16 / sizeof(*to.matrix.data))) {
+        store<true, Config>(to, sums, wave);
+      } else {
+        store<false, Config>(to, sums, wave);
+      }
+    });
   }
 
  private:

@@ -59,11 +59,13 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
     } else {
       accumulate_slices<1, Config>(sums, a.matrix, b.matrix, origin);
     }
-    if (place.matrix.takes_packs(2)) {
-      store<2, Config>(place, sums);
-    } else {
-      store<1, Config>(place, sums);
-    }
+    store_at(place, [&](const auto& to) {
+      if (to.matrix.takes_packs(2)) {
+        store<2, Config>(to, sums);
+      } else {
+        store<1, Config>(to, sums);
+      }
+    });
   }
 
  private:

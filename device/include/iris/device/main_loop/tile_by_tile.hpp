@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iris/device/main_loop/tiles.hpp>
+#include <iris/device/reduce.hpp>
 
 namespace iris::device {
 
@@ -10,7 +11,8 @@ namespace iris::device {
 ///     template <typename Config, typename Place>
 ///     static void multiply(const Operand& a, const Operand& b, const TileOrigin& origin, const Place& place)
 ///
-/// by which the whole block multiplies a tile and stores it; `place` is a TilePlace or what ImagePlace makes look so.
+/// by which the whole block multiplies a tile and stores it where store_at() says: at a TilePlace or what ImagePlace
+/// makes look so.
 template <typename Loop>
 struct TileByTile {
   /// What the host prepares for an operand: nothing.
@@ -128,6 +130,28 @@ struct TileByTile {
     return {{image.data, image.rows, Config::tile_n, image_stride<Config>}, {0, 0}, image};
   }
 
+  /// Of a tile that the block makes alone or a part of, which is known late.
+  template <typename Config>
+  struct WholeOrPart {
+    TilePlace<Config> whole;
+    ImagePlace<typename Config::Accumulate> part;
+    bool is_whole;
+  };
+
+  /// Calls store(place) for the one to store at.
+  template <typename Place, typename Store>
+  __device__ __forceinline__ static void store_at(const Place& place, const Store& store) {
+    store(place);
+  }
+  template <typename Config, typename Store>
+  __device__ __forceinline__ static void store_at(const WholeOrPart<Config>& place, const Store& store) {
+    if (place.is_whole) {
+      store(place.whole);
+    } else {
+      store(place.part);
+    }
+  }
+
   template <typename Config, typename Tiles>
   __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
     for (i64 number = first; number < tiles.count(); number += stride) {
@@ -137,6 +161,10 @@ struct TileByTile {
         if (!sync_block_and(tiles.wait(tile, slice, block_threads<Config>()))) return false;
       }
       const auto product = tiles.product(tile);
+      if constexpr (Tiles::parts > 1) {
+        if (!multiply_part<Config>(tiles, tile, product)) return false;
+        continue;
+      }
       Loop::template multiply<Config>(product.a, product.b, product.origin, as_place<Config>(tiles.place(tile)));
       sync_block_after_stores();
       if (thread_index() == 0) tiles.tell(tile);
@@ -145,6 +173,41 @@ struct TileByTile {
       tiles.complete(tile, block_threads<Config>());
     }
     return true;
+  }
+
+ private:
+  template <typename Config, typename Tiles, typename Tile, typename Product>
+  __device__ __forceinline__ static bool multiply_part(const Tiles& tiles, const Tile& tile, const Product& product) {
+    const TileParts<Config> parts = tiles.parts_of(tile);
+    const TilePlace<Config> place = tiles.place(tile);
+    const TileImage<typename Config::Accumulate> image = {parts.of(parts.part),
+                                                          rows_of_tile<Config>(place.matrix.rows, place.origin.row)};
+    Loop::template multiply<Config>(product.a, product.b, product.origin,
+                                    WholeOrPart<Config>{place, as_place<Config>(image), parts.count == 1});
+    sync_block_after_stores();
+    if (thread_index() == 0) tiles.tell(tile);
+    if (parts.count == 1) return true;
+    if (!sync_block_and(tiles.wait_for_parts(tile, block_threads<Config>()))) return false;
+    constexpr i32 width = 16 / sizeof(typename Config::Accumulate);
+    if (place.matrix.takes_packs(width)) {
+      add_share<width>(parts, place);
+    } else {
+      add_share<1>(parts, place);
+    }
+    return true;
+  }
+
+  template <i32 width, typename Config>
+  __device__ __forceinline__ static void add_share(const TileParts<Config>& parts, const TilePlace<Config>& place) {
+    const ThreadGroup all = {i64{parts.part} * Config::threads + thread_index(), i64{Config::parts} * Config::threads};
+    for_each_pack_of_tile<Config, width>(all, place.matrix, place.origin, [&](const auto& packs) {
+      const auto within = packs.index(image_stride<Config>);
+      auto sums = load(parts.of(0), within);
+#pragma unroll
+      for (i32 part = 1; part < Config::parts; ++part) sums = combine<Sum>(sums, load(parts.of(part), within));
+      const auto index = packs.index(place.matrix.stride, place.origin);
+      store(place.matrix.data, index, place.output.finish(index, sums));
+    });
   }
 };
 

@@ -60,6 +60,20 @@ struct TileImage {
     return convert<T>(value);
   }
 };
+/// A tile that several blocks make, each along a part of k, of which it leaves the sums in memory. When all of them are
+/// there, each of the blocks adds a share of the tile up, in the order of the parts.
+template <typename Config>
+struct TileParts {
+  using Sums = typename Config::Accumulate;
+  static constexpr i64 part_elements = i64{Config::tile_m} * Config::tile_n;
+
+  Sums* sums;  ///< of all parts, part_elements each, as the main loop lays them out; aligned to 16 bytes
+  i32 part;    ///< the block's
+  i32 count;   ///< of parts; 1: the block makes the tile alone
+
+  __device__ __forceinline__ Sums* of(i32 other) const { return sums + other * part_elements; }
+};
+
 /// Of the blocks that push rows beside their products those that send a certain slice, and how many slices each of them
 /// has sent before that one.
 struct Senders {
@@ -80,6 +94,13 @@ struct Senders {
 struct TileSequence {
   /// Along k, in which the operands of a tile come.
   static constexpr i32 slices = 1;
+  /// Along k, in which blocks may make a tile. If there are several, a template says which tiles and where, by
+  ///
+  ///     TileParts<Config> parts_of(const Tile&) const
+  ///     bool wait_for_parts(const Tile&, ThreadGroup) const   as wait(), for the blocks that make the other parts
+  ///
+  /// and tell() is called of a part, too, when it has been left.
+  static constexpr i32 parts = 1;
 
   /// Whether the tile is there, rather than a number that is left out.
   template <typename Tile>

@@ -2,6 +2,7 @@
 
 #include <iris/device/main_loop/wgmma_finished.hpp>
 #include <iris/device/main_loop/wgmma_gather.hpp>
+#include <iris/device/main_loop/wgmma_parts.hpp>
 #include <iris/device/main_loop/wgmma_teams.hpp>
 
 /// The main loop of sm_90a, for tf32, f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages,
@@ -110,6 +111,7 @@ struct WarpgroupMma {
   };
 
   static constexpr i64 never = i64{1} << 62;
+  static constexpr u32 group_of_parts = 0;  // no teams complete tiles that are made in parts
 
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
@@ -259,6 +261,7 @@ struct WarpgroupMma {
     Turn<Config> turn;
     Turn<Config> freed;
     u32 shipments = 0;
+    [[maybe_unused]] bool arrived = true;
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
@@ -267,6 +270,11 @@ struct WarpgroupMma {
       f32 scale = 1;
       if constexpr (Scales<Element>::are_there) scale = product.b.scales.product();
       f32 sums[Config::tile_n / 2];
+      if constexpr (Tiles::parts > 1) {
+        // Else the tile before's, which nothing reads, would keep their registers while parts are added up.
+#pragma unroll
+        for (f32& sum : sums) sum = 0;
+      }
       f32 totals[adds_stages ? Config::tile_n / 2 : 1] = {};
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {
@@ -299,6 +307,14 @@ struct WarpgroupMma {
 #pragma unroll
         for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
       }
+      if constexpr (Tiles::parts > 1) {
+        const TileParts<Config> parts = tiles.parts_of(tile);
+        if (parts.count > 1) {
+          platform::wait_barrier(block.shipped, ~shipments & 1);  // what has been there has left
+          arrived = arrived && add_part<Config>(block, tiles, tile, parts, sums);
+          continue;
+        }
+      }
       platform::wait_barrier(block.shipped, ++shipments & 1);
       if (has_rows) {
         const auto place = tiles.place(tile);
@@ -309,6 +325,28 @@ struct WarpgroupMma {
       }
       signal_staged<Config>(block);
     }
+    if (!arrived) block.failed = 1;
+  }
+
+  /// Of a tile that several blocks make. False on all threads that multiply if the other parts did not come in time.
+  template <typename Config, typename Tiles, typename Tile>
+  __device__ __forceinline__ static bool add_part(Shared<Config>& block, const Tiles& tiles, const Tile& tile,
+                                                  const TileParts<Config>& parts,
+                                                  const f32 (&sums)[Config::tile_n / 2]) {
+    using Squares = PartsBySquares<Config>;
+    constexpr u32 threads = Squares::warps * 32;
+    const TilePlace<Config> place = tiles.place(tile);
+    const ThreadGroup group = {platform::opaque(thread_index() - warpgroup_threads), threads};
+    const int warp = static_cast<int>(group.index) / 32;
+    const bool has_rows = warp * Squares::side < rows_of_tile<Config>(place.matrix.rows, place.origin.row);
+    static_assert(Squares::own_bytes <= sizeof(block.finished));
+    f32* const own = reinterpret_cast<f32*>(&block.finished);
+    if (has_rows) Squares::leave(parts, own, warp, sums);
+    platform::sync_group_and(true, group_of_parts, threads);
+    if (group.index == 0) tiles.tell(tile);
+    if (!platform::sync_group_and(tiles.wait_for_parts(tile, group), group_of_parts, threads)) return false;
+    if (has_rows) Squares::add_share(parts, place, own, warp);
+    return true;
   }
 
   template <typename Place>
@@ -345,6 +383,9 @@ struct WarpgroupMma {
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
+      if constexpr (Tiles::parts > 1) {
+        if (tiles.parts_of(tile).count > 1) continue;  // those who multiply add it up
+      }
       if (!ship_tile<Config>(block, tiles, tile, number, stride, shipments++)) return;
     }
   }

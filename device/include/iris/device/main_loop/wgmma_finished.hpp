@@ -11,8 +11,6 @@ template <typename Config>
 struct FinishedTile {
   using Result = typename Config::Result;
 
-  static constexpr bool results_are_sums = sizeof(Result) == sizeof(f32);
-
   /// Elements of a row: eight more than it has, which spread the rows over the banks.
   static constexpr i64 stride = Config::tile_n + 8;
 
@@ -70,28 +68,6 @@ struct FinishedTile {
       platform::wait_copies_out_read();
     }
   }
-
-  /// Sums that stay what they are, while results are narrower, do not pass through shared memory, which has no room for
-  /// them.
-  __device__ __forceinline__ void put(const TileImage<f32>& image, int first_row, const f32 (&sums)[Config::tile_n / 2])
-    requires(!results_are_sums)
-  {
-    const int lane = thread_index() % 32;
-    const int row = first_row + thread_index() % warpgroup_threads / 32 * rows_of_warp + lane / 4;
-    f32* const upper = image.data + row * stride + lane % 4 * 2;
-#pragma unroll
-    for (int below = 0; below < 16; below += 8) {
-      if (row + below >= image.rows) continue;
-#pragma unroll
-      for (int column = 0; column < Config::tile_n; column += 8) {
-        const f32* const values = sums + column / 2 + below / 4;
-        store_pack(upper + below * stride + column, Pack<f32, 2>{{values[0], values[1]}});
-      }
-    }
-  }
-  __device__ __forceinline__ void send(const TileImage<f32>&, int) const
-    requires(!results_are_sums)
-  {}
 
  private:
   static constexpr int warpgroup_threads = 128;
