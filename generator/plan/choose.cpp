@@ -83,7 +83,8 @@ class Tuned {
     const auto variant = std::ranges::find(variants, std::string_view(entry.variant), &Variant::name);
     KernelSpec spec = spec_;
     spec.tune = {};  // of which the table's config is a part
-    for (const auto& [key, setting] : entry.config) spec.config[key] = {.value = setting.value, .measured = true};
+    for (const auto& [key, setting] : entry.config)
+      spec.config[key] = {.value = setting.value, .by = Setting::By::measurement};
     try {
       if (variant == variants.end()) spec.variant = entry.variant;
       check(spec);  // a table comes from elsewhere: it may say no more than a description could
@@ -142,7 +143,8 @@ std::optional<Candidate> tuned_own(const KernelSpec& spec, const Problem& proble
     const TuningEntry* entry = table.find_own(hash, target, options.device);
     if (!entry) continue;
     KernelSpec tuned = spec;
-    for (const auto& [key, setting] : entry->config) tuned.config[key] = {.value = setting.value, .measured = true};
+    for (const auto& [key, setting] : entry->config)
+      tuned.config[key] = {.value = setting.value, .by = Setting::By::measurement};
     for (const auto& [name, setting] : entry->constants) {
       UserKernel::Number& number = tuned.user->constants[name];
       number = {.value = setting.value, .where = number.where, .measured = true};
@@ -155,27 +157,31 @@ std::optional<Candidate> tuned_own(const KernelSpec& spec, const Problem& proble
   return std::nullopt;
 }
 
-void choose_for_unknown_size(const std::vector<Candidate>& candidates, const Problem& problem, const Target& target,
-                             Tuned& tuned, Chosen& chosen) {
-  if (pattern_of(problem).bus == nullptr) {  // no one size to tell launches apart by
+void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
+                             const Target& target, std::span<const FunctionPlan> functions, Tuned& tuned,
+                             Chosen& chosen) {
+  if (!can_share_sizes(candidates, problem)) {
     const Problem nominal = at_nominal_size(problem);
     if (const auto [candidate, entry] = tuned.at(nominal); candidate) {
       return chosen.take(*candidate, "tuned for extents of 4096: " + words_of(*entry));
     }
     return chosen.take(*fastest(candidates, nominal, target), "predicted for extents of 4096");
   }
+  const bool shapes_differ = pattern_of(problem).product != nullptr && leaves_config_to_plan(spec);
+  const std::vector<Candidate> few =
+      shapes_differ ? few_for_all_sizes(spec, problem, target, functions, candidates) : std::vector<Candidate>{};
   bool measured = false;
   const auto best_at = [&](const Problem& sized) {
     const Candidate* candidate = tuned.at(sized).candidate;
     measured = measured || candidate;
-    return candidate ? candidate : fastest(candidates, sized, target);
+    return candidate ? candidate : fastest(shapes_differ ? few : candidates, sized, target);
   };
   choose_by_size(problem, best_at, chosen);
   chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";
 }
 
 void choose_automatically(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
-                          const Target& target, Tuned& tuned, Chosen& chosen) {
+                          const Target& target, std::span<const FunctionPlan> functions, Tuned& tuned, Chosen& chosen) {
   const auto can = [](const Candidate& candidate) { return !candidate.refusal; };
   const auto count = std::ranges::count_if(candidates, can);
   if (count == 0) refuse_all(spec, problem.pattern, spec.config, candidates);
@@ -183,7 +189,7 @@ void choose_automatically(const KernelSpec& spec, const std::vector<Candidate>& 
     return chosen.take(*choice.candidate, "tuned: " + words_of(*choice.entry));
   }
   if (!problem.is_static() && (count > 1 || tuned.has_any())) {
-    return choose_for_unknown_size(candidates, problem, target, tuned, chosen);
+    return choose_for_unknown_size(spec, candidates, problem, target, functions, tuned, chosen);
   }
   if (count == 1) {
     const std::string reason = candidates.size() == 1 ? "the only one" : "the only one that can";
@@ -244,7 +250,7 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
     chosen.take(tuned ? *tuned : *wanted, std::move(reason));
   } else {
     Tuned tuned(spec, problem, target, options, functions, candidates);
-    choose_automatically(spec, candidates, problem, target, tuned, chosen);
+    choose_automatically(spec, candidates, problem, target, functions, tuned, chosen);
   }
   chosen.prediction = prediction_of(chosen, candidates, problem, target);
   return chosen;

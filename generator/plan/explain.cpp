@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "generator/manifest/manifest_json.hpp"
+#include "generator/plan/by_size.hpp"
 #include "generator/plan/describe.hpp"
 
 namespace irisgen {
@@ -160,8 +161,8 @@ std::string steps_text(const Plan& plan) {
   for (const iris::Schedule& schedule : plan.schedules) {
     text += "\n  steps";
     if (plan.schedules.size() > 1) {
-      text += schedule.up_to == iris::every_size ? " of any larger size"
-                                                 : " up to a size of " + std::to_string(schedule.up_to);
+      text +=
+          schedule.up_to == iris::every_size ? " of any larger size" : " " + up_to_words(plan.problem, schedule.up_to);
     }
     text += "\n";
     for (const iris::Step& step : schedule.steps) text += "    " + words_of(plan, step) + "\n";

@@ -141,7 +141,8 @@ std::int64_t decide(const Request& request, KernelPlan& kernel, const std::strin
     return value;
   }
   const Setting& setting = wanted->second;
-  add_number(kernel, name, setting.value, std::move(unit), setting.measured ? "measured to be best" : "set in config");
+  constexpr std::array reasons = {"set in config", "measured to be best", "suits launches of this size"};
+  add_number(kernel, name, setting.value, std::move(unit), reasons.at(static_cast<std::size_t>(setting.by)));
   return setting.value;
 }
 

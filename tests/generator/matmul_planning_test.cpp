@@ -340,6 +340,43 @@ TEST(SplitK, SharesTheTilesThatAreLeft) {
   }
 }
 
+/// The kernel that a launch of so many rows takes.
+const KernelPlan& kernel_at(const Plan& plan, std::int64_t rows) {
+  const std::int64_t size = rows * plan.problem.extent("n").value * plan.problem.extent("k").value;
+  const auto schedule =
+      std::ranges::find_if(plan.schedules, [&](const iris::Schedule& each) { return size <= each.up_to; });
+  return plan.kernels.at(static_cast<std::size_t>(std::get<iris::LaunchStep>(schedule->steps.at(0).action).kernel));
+}
+
+TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
+  const std::string start = "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 4096, m: ";
+  const Plan any = plan("matmul", start + "dynamic}", "sm_90a");
+  EXPECT_EQ(any.variant, "by_size");
+  EXPECT_LE(any.kernels.size(), 5u);
+  for (const std::int64_t rows : {1, 16, 100, 128, 200, 500, 1024, 4096, 16384}) {
+    const Plan known = plan("matmul", start + std::to_string(rows) + "}", "sm_90a");
+    const KernelPlan& taken = kernel_at(any, rows);
+    const Plan same =
+        plan("matmul",
+             start + std::to_string(rows) + "}, variant: " + std::string(taken.variant) +
+                 ", config: {tile_n: " + std::to_string(taken.number("tile_n")) +
+                 (taken.variant == "split_k" ? ", parts: " + std::to_string(taken.number("parts")) : "") + "}",
+             "sm_90a");
+    EXPECT_LE(same.prediction.time_us, 1.08 * known.prediction.time_us) << rows;
+  }
+  EXPECT_EQ(kernel_at(any, 16).variant, "split_k");
+  EXPECT_EQ(kernel_at(any, 4096).variant, "tiled");
+}
+
+TEST(BySize, LeavesAProductAloneThatTheDescriptionShapes) {
+  const std::string start = "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 4096, m: dynamic}";
+  EXPECT_EQ(plan("matmul", start + ", config: {tile_n: 128}", "sm_90a").kernels.front().number("tile_n"), 128);
+  EXPECT_EQ(plan("matmul", start + ", variant: tiled", "sm_90a").kernels.size(), 1u);
+  EXPECT_EQ(plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: dynamic, k: 64, m: dynamic}", "sm_90a")
+                .kernels.size(),
+            1u);
+}
+
 TEST(SplitK, OccupiesTheComputeUnits) {
   const auto kernel = [](const std::string& rest, const char* target = "sm_90a") {
     return plan("matmul", "variant: split_k, world: 1, " + rest, target).kernels[0];

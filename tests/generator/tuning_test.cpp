@@ -80,19 +80,25 @@ TEST(Tuning, SaysOfEachNumberThatItWasMeasured) {
   EXPECT_EQ(std::ranges::find(constants, "threads", &Constant::name)->reason, "measured to be best");
 }
 
-TEST(Tuning, IsAskedWhereOneVariantAloneCanAndSizesAreNotKnown) {
-  TuningEntry entry = entry_for("tiled", {{"tile_n", {.value = 128}}});
-  entry.problem =
-      plan_of("{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: 4096, n: 2048, k: 8192}}", "sm_90a")
-          .problem;
-  const auto reason = [&](const std::string& m) {
-    return plan_with(entry,
-                     "{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: " + m + ", n: 2048, k: 8192}}")
-        .choices.at(0)
-        .reason;
+TEST(Tuning, IsAskedOfProductsWhoseSizesAreNotKnown) {
+  const auto product = [](const std::string& m, const std::string& n) {
+    return "{name: a, pattern: matmul, dtype: bf16, layout: {b: nk}, world: 1, shape: {m: " + m + ", n: " + n +
+           ", k: 8192}}";
   };
-  EXPECT_TRUE(reason("4096").starts_with("tuned: ")) << reason("4096");
-  EXPECT_TRUE(reason("dynamic").starts_with("tuned for extents of 4096: ")) << reason("dynamic");
+  TuningEntry entry = entry_for("tiled", {{"tile_n", {.value = 128}}});
+  entry.problem = plan_of(product("4096", "4096"), "sm_90a").problem;
+  const auto reason = [&](const std::string& m, const std::string& n) {
+    return plan_with(entry, product(m, n)).choices.at(0).reason;
+  };
+  EXPECT_TRUE(reason("4096", "4096").starts_with("tuned: ")) << reason("4096", "4096");
+  EXPECT_TRUE(reason("dynamic", "dynamic").starts_with("tuned for extents of 4096: "));
+  EXPECT_TRUE(reason("dynamic", "4096").ends_with(", as measured where it was and else predicted"));
+  const Plan plan = plan_with(entry, product("dynamic", "4096"));
+  const auto schedule = std::ranges::find_if(
+      plan.schedules, [](const iris::Schedule& each) { return std::int64_t{4096} * 4096 * 8192 <= each.up_to; });
+  const auto& kernel =
+      plan.kernels.at(static_cast<std::size_t>(std::get<iris::LaunchStep>(schedule->steps.at(0).action).kernel));
+  EXPECT_EQ(kernel.number("tile_n"), 128);
 }
 
 TEST(Tuning, IsOfItsOwnKindOfProblemAndTargetOnly) {

@@ -21,9 +21,11 @@ using iris::Problem;
 
 /// A value of `config:`.
 struct Setting {
+  enum class By { description, measurement, size };  ///< of a tuning table; of launches that it suits
+
   int value = 0;
   Position where = {};
-  bool measured = false;  ///< by a tuning table, rather than set by the description
+  By by = By::description;
 };
 
 /// `config:` of a kernel by key: what is absent the Plan chooses. The schema says which keys there are, what they mean
