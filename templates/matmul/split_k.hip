@@ -15,6 +15,8 @@ struct Tiles : TileSequence {
   Output<Config> output;
   i64 rows;
   i64 k;
+  i64 whole;  // tiles that a block makes alone
+  i64 left;
 
   __device__ explicit Tiles(const Launch<Config>& of_launch) : launch(of_launch) {}
 
@@ -22,18 +24,16 @@ struct Tiles : TileSequence {
     i64 index;
     i32 part;
     i32 parts;
-    i64 first;  // number, of its parts
   };
 
-  __device__ i64 tiles() const { return tiles_of<Config>(rows, output.columns); }
-  __device__ i64 whole() const { return tiles() / Config::blocks * Config::blocks; }
-  __device__ i64 count() const { return whole() + (tiles() - whole()) * parts; }
+  __device__ i64 count() const { return whole + left * parts; }
   __device__ Tile at(i64 number) const {
-    if (number < whole()) return {number, 0, 1, number};
-    const i64 cut = (number - whole()) / parts;
-    const i64 first = whole() + cut * parts;
-    return {whole() + cut, static_cast<i32>(number - first), parts, first};
+    if (number < whole) return {number, 0, 1};
+    const i64 part = number - whole;
+    return {whole + part / parts, static_cast<i32>(part % parts), parts};
   }
+  // Of its first part, which the others follow.
+  __device__ i64 number(const Tile& tile) const { return whole + (tile.index - whole) * parts; }
   __device__ TileOrigin origin(const Tile& tile) const { return tile_at<Config>(tile.index, rows, output.columns); }
   __device__ Range depth(const Tile& tile) const {
     return tile.parts == 1 ? Range{0, k} : shard_of(k, parts, tile.part, Config::tile_k);
@@ -46,19 +46,20 @@ struct Tiles : TileSequence {
   }
 
   __device__ TileParts<Config> parts_of(const Tile& tile) const {
-    return {sums + (tile.first - whole()) * TileParts<Config>::part_elements, tile.part, tile.parts};
+    return {sums + (tile.index - whole) * parts * TileParts<Config>::part_elements, tile.part, tile.parts};
   }
   __device__ static u32 step(i64 number) { return static_cast<u32>(number / Config::blocks); }  // of its block
   __device__ void tell(const Tile& tile) const {
     if (tile.parts == 1) return;  // nobody waits for it
-    signal_release(launch, own_flag<Config>(block_index()), step(tile.first + tile.part), launch.context.rank);
+    signal_release(launch, own_flag<Config>(block_index()), step(number(tile) + tile.part), launch.context.rank);
   }
-  // The parts of a tile follow one another: none waits for a later tile's.
+  // None waits for what stands behind its tile.
   __device__ bool wait_for_parts(const Tile& tile, ThreadGroup group) const {
     bool arrived = true;
-    for (i64 number = tile.first + group.index; number < tile.first + parts; number += group.size) {
-      const i64 flag = own_flag<Config>(number % Config::blocks);
-      arrived = wait_acquire(launch, flag, step(number), launch.context.rank, Wait::step) && arrived;
+    for (i64 part = group.index; part < parts; part += group.size) {
+      const i64 of_part = number(tile) + part;
+      const i64 flag = own_flag<Config>(of_part % Config::blocks);
+      arrived = wait_acquire(launch, flag, step(of_part), launch.context.rank, Wait::step) && arrived;
     }
     return arrived;
   }
@@ -75,5 +76,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   tiles.output = output;
   tiles.rows = m;
   tiles.k = k;
+  const i64 count = tiles_of<Config>(m, n);
+  tiles.left = count % Config::blocks;
+  tiles.whole = count - tiles.left;
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }
