@@ -12,6 +12,7 @@
 #include "iris/operation.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
+#include "irisgen/tuning.hpp"
 #include "run_samples.hpp"
 
 namespace iris {
@@ -161,6 +162,29 @@ TEST(HostBySize, EverySizeIsRightWithABufferBetweenKernels) {
       {.algorithm = {"all_reduce", "auto"}, .world = 2, .dtype = "bf16", .extents = {{"n", 4096}}}, 4096);
   ASSERT_EQ(built.manifest.intermediates.size(), 1U);
   for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 9}) expect_right(built, {{"m", m}, {"n", 4096}});
+}
+
+/// One product by several kernels, each with tiles of its own.
+TEST(HostBySize, EveryNumberOfRowsIsRight) {
+  const irisgen::Target& host = *irisgen::find_target("host");
+  const irisgen::Spec spec = irisgen::parse_spec(
+      "sample.yaml",
+      "irisgen: 1\nkernels: [{name: a, pattern: matmul, world: 2, dtype: bf16, shape: {m: dynamic, n: 40, k: 70}}]");
+  const irisgen::KernelSpec& kernel = spec.kernels.front();
+  irisgen::TuningTable table;
+  const irisgen::Plan untuned = irisgen::make_plan(kernel, 2, host);
+  ASSERT_EQ(untuned.kernels.size(), 1U);
+  for (const int rows : {8, 64}) {
+    irisgen::TuningEntry entry{.problem = untuned.problem.at(Extents{{"m", rows}}), .target = "host"};
+    entry.variant = "split_k";
+    entry.config = {{"parts", {.value = rows == 8 ? 3 : 2}}, {"tile_n", {.value = 16}}};
+    table.entries.push_back(entry);
+  }
+  const irisgen::Plan plan = irisgen::make_plan(kernel, 2, host, {.tuning = {&table, 1}});
+  ASSERT_EQ(plan.variant, "by_size");
+  ASSERT_EQ(plan.kernels.size(), 3U);
+  const BuiltOperation built = build_operation(plan, {}, test::test_cache());
+  for (const std::int64_t m : {0, 1, 3, 4, 8, 16, 31, 32, 64, 128, 129, 200}) expect_right(built, {{"m", m}});
 }
 
 }  // namespace
