@@ -308,7 +308,8 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * length(problem, "k") * f64_weight;
   const double tile_us = tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
-  const double part_us = tile_us / static_cast<double>(products.depth_parts) + adding_us(problem, products, of_kernel);
+  const double part_us =
+      tile_us / static_cast<double>(products.depth_parts) + adding_us(problem, target, products, of_kernel);
   return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 

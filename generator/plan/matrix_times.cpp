@@ -72,10 +72,11 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
 
 }  // namespace
 
-double adding_us(const Problem& problem, const Products& products, const Tiles& tiles) {
+double adding_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles) {
   if (products.depth_parts == 1) return 0;
-  constexpr double block_gbs = 40;  // measured on an H200, with this
-  constexpr double waiting_us = 0.5;
+  // Measured on an H200; assumed elsewhere: through memory, and as long as any signal takes.
+  const double block_gbs = target.measured ? 40 : target.rates.memory_gbs / target.compute_units;
+  const double waiting_us = target.measured ? 0.5 : target.rates.signal_us;
   const double rows = std::min(static_cast<double>(tiles.m), length(problem, products.rows.extent));
   const double bytes = rows * static_cast<double>(tiles.n * iris::bytes_of(problem.accumulate));
   return waiting_us + 2 * bytes / block_gbs / 1e3;
@@ -92,7 +93,7 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
   const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
   const double tile_us = units.tile_us(target, products, tiles, k);
   const double part_us = units.tile_us(target, products, tiles, k / static_cast<double>(products.depth_parts)) +
-                         adding_us(problem, products, tiles);
+                         adding_us(problem, target, products, tiles);
   return std::max(sustained_us,
                   static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }

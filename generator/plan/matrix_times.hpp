@@ -38,7 +38,7 @@ std::string turns_text(const std::optional<Turns>& turns);
 
 /// Of a turn in which blocks make parts of tiles: the time to leave their sums, to wait for the others', and to read
 /// and add a share of them.
-double adding_us(const Problem& problem, const Products& products, const Tiles& tiles);
+double adding_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles);
 
 /// The time of so many turns of the compute units: that of their tiles, or that of all products at the rate that the
 /// chip's power sustains.

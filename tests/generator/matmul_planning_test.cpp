@@ -340,6 +340,18 @@ TEST(SplitK, SharesTheTilesThatAreLeft) {
   }
 }
 
+/// Where nobody has measured it, parts are added up through memory, after a signal.
+TEST(SplitK, IsDearerWhereNobodyHasMeasuredIt) {
+  const auto predicted = [](const std::string& variant) {
+    return plan("matmul",
+                "variant: " + variant +
+                    ", world: 1, dtype: bf16, shape: {m: 1024, n: 8192, k: 1024}, config: {tile_m: 128, tile_n: 128}",
+                "gfx942")
+        .prediction.time_us;
+  };
+  EXPECT_GT(predicted("split_k"), 1.2 * predicted("tiled"));
+}
+
 /// The kernel that a launch of so many rows takes.
 const KernelPlan& kernel_at(const Plan& plan, std::int64_t rows) {
   const std::int64_t size = rows * plan.problem.extent("n").value * plan.problem.extent("k").value;

@@ -58,7 +58,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
   const double reading_us = bytes / target.rates.memory_gbs / 1e3 + filling_us;
   return {{.memory_bytes = bytes,
            .multiply_us = std::max(multiply_us(problem, target, kernel, products(parts)),
-                                   reading_us + adding_us(problem, products(parts), tiles))}};
+                                   reading_us + adding_us(problem, target, products(parts), tiles))}};
 }
 
 constexpr std::array<std::string_view, 7> split_keys = {"blocks", "threads", "vector", "parts",
