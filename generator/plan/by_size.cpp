@@ -26,6 +26,17 @@ Problem at_size(const Problem& problem, std::int64_t size) {
   return problem.at(extents);
 }
 
+/// Whether both come to the same kernels, however that was decided.
+bool are_same(const Candidate& a, const Candidate& b) {
+  const auto same_constant = [](const Constant& one, const Constant& other) {
+    return one.name == other.name && one.value == other.value;
+  };
+  const auto same_kernel = [&](const KernelPlan& one, const KernelPlan& other) {
+    return std::ranges::equal(one.constants, other.constants, same_constant);
+  };
+  return a.variant == b.variant && std::ranges::equal(a.draft.kernels, b.draft.kernels, same_kernel);
+}
+
 /// A range of sizes and who serves it.
 struct Range {
   const Candidate* candidate;
@@ -37,26 +48,62 @@ std::int64_t last_size_of(const Candidate* candidate, std::int64_t good, std::in
                           const BestAt& best_at) {
   while (bad - good > 1 + good / 64) {
     const std::int64_t middle = good + (bad - good) / 2;
-    (best_at(at_size(problem, middle)) == candidate ? good : bad) = middle;
+    (are_same(*best_at(at_size(problem, middle)).candidate, *candidate) ? good : bad) = middle;
   }
   return good;
 }
 
-/// Who is best at which sizes, smallest first; at least one range.
+/// Of a collective: who is best at which sizes, smallest first; at least one range.
 std::vector<Range> ranges_of(const Problem& problem, const BestAt& best_at) {
-  constexpr std::int64_t largest_extent = std::int64_t{1} << 17;
-  const std::int64_t least = least_size(problem);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;
-  const std::int64_t largest =
-      std::max(std::int64_t{1} << 34, least < most / largest_extent ? least * largest_extent : most);
+  constexpr std::int64_t largest = std::int64_t{1} << 34;
   std::vector<Range> ranges;
-  for (std::int64_t size = least; size <= largest; size *= 2) {
-    const Candidate* best = best_at(at_size(problem, size));
-    if (!ranges.empty() && ranges.back().candidate == best) continue;
+  for (std::int64_t size = 1; size <= largest; size *= 2) {
+    const Candidate* best = best_at(at_size(problem, size)).candidate;
+    if (!ranges.empty() && are_same(*ranges.back().candidate, *best)) continue;
     if (!ranges.empty()) {
       ranges.back().up_to = last_size_of(ranges.back().candidate, size / 2, size, problem, best_at);
     }
     ranges.push_back({best, iris::every_size});
+  }
+  return ranges;
+}
+
+/// Lengths of a product's dynamic extent: its time goes up in steps, where a tile more is needed, so that each is the
+/// last before such a step, but the first; then, where steps are small, some of them.
+std::vector<std::int64_t> lengths_of_products() {
+  constexpr std::int64_t step = 128;  // tiles are as long, or divide it
+  constexpr std::int64_t steps_of_their_own = 32;
+  constexpr std::int64_t longest = std::int64_t{1} << 16;
+  std::vector<std::int64_t> lengths = {1, 16, 32, 64};
+  for (std::int64_t length = step; length <= longest;) {
+    lengths.push_back(length);
+    length += length < steps_of_their_own * step ? step : divide_up(length / 8, step) * step;
+  }
+  return lengths;
+}
+
+/// The same of a product, by the model: whoever serves a size goes on until another one is faster by more than a
+/// little.
+std::vector<Range> ranges_of_product(const Problem& problem, const Target& target, const BestAt& best_at) {
+  constexpr double little = 1.05;
+  const std::int64_t least = least_size(problem);
+  std::vector<Range> ranges;
+  std::int64_t before = 0;
+  bool last_is_measured = false;
+  for (const std::int64_t length : lengths_of_products()) {
+    const Problem sized = at_size(problem, length * least);
+    const Best best = best_at(sized);
+    const auto stays = [&](const Candidate& last) {
+      if (are_same(last, *best.candidate)) return true;
+      const bool by_model = !best.is_measured && !last_is_measured;
+      return by_model && time_of(last, sized, target) <= little * time_of(*best.candidate, sized, target);
+    };
+    if (ranges.empty() || !stays(*ranges.back().candidate)) {
+      if (!ranges.empty()) ranges.back().up_to = before;
+      ranges.push_back({best.candidate, iris::every_size});
+      last_is_measured = best.is_measured;
+    }
+    before = length * least;
   }
   return ranges;
 }
@@ -67,7 +114,8 @@ class Joiner {
   explicit Joiner(Chosen& chosen) : chosen_(chosen) {}
 
   void add(const Range& range) {
-    auto known = std::ranges::find(added_, range.candidate, &Added::candidate);
+    const auto same = [&](const Added& other) { return are_same(*other.candidate, *range.candidate); };
+    auto known = std::ranges::find_if(added_, same);
     if (known == added_.end()) {
       add_kernels(*range.candidate);
       known = std::prev(added_.end());
@@ -130,30 +178,6 @@ std::string words_of(const Problem& problem, const std::vector<Range>& ranges) {
   return words;
 }
 
-/// The variant with the tiles and parts that it would take for `sized`, which is the problem with its extents known.
-Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,
-                         std::span<const FunctionPlan> functions, const Variant& variant) {
-  Candidate planned = consider(spec, sized, target, spec.config, functions, variant);
-  if (planned.refusal) return planned;
-  Settings config = spec.config;
-  for (const char* key : {"tile_m", "tile_n", "parts"}) {
-    const std::vector<Constant>& constants = planned.draft.kernels.front().constants;
-    if (std::ranges::find(variant.keys, key) == variant.keys.end()) continue;
-    if (std::ranges::find(constants, key, &Constant::name) == constants.end()) continue;
-    config[key] = {.value = static_cast<int>(planned.draft.kernels.front().number(key)), .by = Setting::By::size};
-  }
-  return consider(spec, problem, target, config, functions, variant);
-}
-
-bool is_same(const Candidate& a, const Candidate& b) {
-  const auto shape_of = [](const Candidate& candidate) {
-    const KernelPlan& kernel = candidate.draft.kernels.front();
-    const bool has_parts = std::ranges::find(candidate.variant->keys, "parts") != candidate.variant->keys.end();
-    return std::array{kernel.number("tile_m"), kernel.number("tile_n"), has_parts ? kernel.number("parts") : 1};
-  };
-  return a.variant == b.variant && shape_of(a) == shape_of(b);
-}
-
 /// How many times as long the best of `chosen` takes at each size as the best of all; rows of `times` are candidates.
 std::vector<double> slowdowns(const std::vector<std::vector<double>>& times, const std::vector<std::size_t>& chosen) {
   std::vector<double> slower;
@@ -192,11 +216,26 @@ std::vector<std::size_t> few_of(const std::vector<std::vector<double>>& times) {
 
 }  // namespace
 
+Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,
+                         Settings config, std::span<const FunctionPlan> functions, const Variant& variant) {
+  Candidate planned = consider(spec, sized, target, config, functions, variant);
+  if (planned.refusal) return planned;
+  for (const char* key : {"tile_m", "tile_n", "parts"}) {
+    const std::vector<Constant>& constants = planned.draft.kernels.front().constants;
+    if (std::ranges::find(variant.keys, key) == variant.keys.end()) continue;
+    if (config.contains(key) || std::ranges::find(constants, key, &Constant::name) == constants.end()) continue;
+    config[key] = {.value = static_cast<int>(planned.draft.kernels.front().number(key)), .by = Setting::By::size};
+  }
+  return consider(spec, problem, target, config, functions, variant);
+}
+
 bool can_share_sizes(const std::vector<Candidate>& candidates, const Problem& problem) {
   const Pattern& pattern = pattern_of(problem);
   if (pattern.bus != nullptr) return true;
   const auto is_one_kernel = [](const Candidate& candidate) {
-    return candidate.refusal || (candidate.draft.kernels.size() == 1 && candidate.draft.intermediates.empty());
+    const bool composed = candidate.variant->templates.empty();
+    const bool has_steps = !candidate.refusal && candidate.draft.kernels.size() > 1;  // of a user's prologue
+    return !composed && !has_steps;
   };
   return pattern.product != nullptr && problem.dynamic_extents().size() == 1 &&
          std::ranges::all_of(candidates, is_one_kernel);
@@ -206,23 +245,22 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
                                          std::span<const FunctionPlan> functions,
                                          const std::vector<Candidate>& candidates) {
   constexpr std::array<std::int64_t, 9> planned_for = {16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
-  constexpr std::int64_t largest = 65536;
   const std::int64_t least = least_size(problem);
   std::vector<Candidate> all;
   const auto add = [&](const Candidate& candidate) {
-    const auto same = [&](const Candidate& other) { return is_same(candidate, other); };
+    const auto same = [&](const Candidate& other) { return are_same(candidate, other); };
     if (!candidate.refusal && std::ranges::none_of(all, same)) all.push_back(candidate);
   };
   for (const Candidate& candidate : candidates) add(candidate);
   for (const std::int64_t extent : planned_for) {
     const Problem sized = at_size(problem, extent * least);
     for (const Variant& variant : pattern_of(problem).variants) {
-      add(with_shape_for(sized, spec, problem, target, functions, variant));
+      add(with_shape_for(sized, spec, problem, target, spec.config, functions, variant));
     }
   }
   std::vector<std::vector<double>> times(all.size());
-  for (std::int64_t extent = 1; extent <= largest; extent *= 2) {
-    const Problem sized = at_size(problem, extent * least);
+  for (const std::int64_t length : lengths_of_products()) {
+    const Problem sized = at_size(problem, length * least);
     for (std::size_t i = 0; i < all.size(); ++i) times[i].push_back(time_of(all[i], sized, target));
   }
   std::vector<Candidate> few;
@@ -235,8 +273,10 @@ std::string up_to_words(const Problem& problem, std::int64_t up_to) {
   return "up to " + problem.dynamic_extents().back() + " = " + std::to_string(up_to / least_size(problem));
 }
 
-void choose_by_size(const Problem& problem, const BestAt& best_at, Chosen& chosen) {
-  const std::vector<Range> ranges = ranges_of(problem, best_at);
+void choose_by_size(const Problem& problem, const Target& target, const BestAt& best_at, Chosen& chosen) {
+  const bool is_product = pattern_of(problem).product != nullptr;
+  const std::vector<Range> ranges =
+      is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
   if (ranges.size() == 1) return chosen.take(*ranges.front().candidate, "fastest at every size");
   chosen.variant = "by_size";
   chosen.reason = words_of(problem, ranges);

@@ -12,8 +12,13 @@ namespace irisgen {
 /// Whether launches of the problem can be told apart by one size, and the candidates go together in one operation.
 bool can_share_sizes(const std::vector<Candidate>& candidates, const Problem& problem);
 
-/// Of a product with one dynamic extent: few candidates, with which every size takes little longer than with the tiles,
-/// and parts, that the Plan would choose for it alone.
+/// A product's variant with this config, and beside it the tiles and parts that it would take for `sized`, which is the
+/// problem with its extents known.
+Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,
+                         Settings config, std::span<const FunctionPlan> functions, const Variant& variant);
+
+/// Of a product with one dynamic extent: few candidates, with which sizes take little longer than with the tiles, and
+/// parts, that the Plan would choose for each of them alone.
 std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& problem, const Target& target,
                                          std::span<const FunctionPlan> functions,
                                          const std::vector<Candidate>& candidates);
@@ -21,10 +26,14 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
 /// `up to 4096 elements`; of a product `up to m = 64`.
 std::string up_to_words(const Problem& problem, std::int64_t up_to);
 
-/// The candidate to take for a static problem, the same one for all that it is to serve.
-using BestAt = std::function<const Candidate*(const Problem& problem)>;
+/// Whom to take for a static problem; by a measurement, or else by the model.
+struct Best {
+  const Candidate* candidate;
+  bool is_measured;
+};
+using BestAt = std::function<Best(const Problem& problem)>;
 
 /// Chooses for a problem whose size is known only at launch: who is best at each size, all of them in one operation.
-void choose_by_size(const Problem& problem, const BestAt& best_at, Chosen& chosen);
+void choose_by_size(const Problem& problem, const Target& target, const BestAt& best_at, Chosen& chosen);
 
 }  // namespace irisgen

@@ -67,11 +67,16 @@ class Tuned {
 
  private:
   const Candidate& planned(const TuningEntry& entry) {
-    if (entry.config.empty()) {
+    // What the Plan chose beside, it chose for the measured size.
+    const bool of_any_size = problem_.is_static() || pattern_of(problem_).product == nullptr;
+    if (entry.config.empty() && of_any_size) {
       const auto same = [&](const Candidate& other) { return other.variant->name == entry.variant; };
       if (const auto known = std::ranges::find_if(untuned_, same); known != untuned_.end()) return *known;
     }
     std::string key = entry.variant;
+    if (!of_any_size) {
+      for (const auto& [name, extent] : entry.problem.extents) key += " " + std::to_string(extent.value);
+    }
     for (const auto& [name, setting] : entry.config) key.append(" ").append(name + std::to_string(setting.value));
     const auto [known, first] = planned_.try_emplace(key);
     if (first) known->second = plan(entry);
@@ -88,7 +93,11 @@ class Tuned {
     try {
       if (variant == variants.end()) spec.variant = entry.variant;
       check(spec);  // a table comes from elsewhere: it may say no more than a description could
-      return consider(spec_, problem_, target_, spec.config, functions_, *variant);
+      const bool shapes_differ = !problem_.is_static() && pattern_of(problem_).product != nullptr;
+      if (!shapes_differ) return consider(spec_, problem_, target_, spec.config, functions_, *variant);
+      Problem measured = problem_;  // in its own types
+      measured.extents = entry.problem.extents;
+      return with_shape_for(measured, spec_, problem_, target_, spec.config, functions_, *variant);
     } catch (const SpecError& error) {
       return {.refusal = error};
     }
@@ -174,9 +183,9 @@ void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate
   const auto best_at = [&](const Problem& sized) {
     const Candidate* candidate = tuned.at(sized).candidate;
     measured = measured || candidate;
-    return candidate ? candidate : fastest(shapes_differ ? few : candidates, sized, target);
+    return candidate ? Best{candidate, true} : Best{fastest(shapes_differ ? few : candidates, sized, target), false};
   };
-  choose_by_size(problem, best_at, chosen);
+  choose_by_size(problem, target, best_at, chosen);
   chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";
 }
 

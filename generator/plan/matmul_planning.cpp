@@ -137,7 +137,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   const UnitsChoice choice =
       units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, std::nullopt, 0};
   const Tiles& fallback = choice.tiles;
-  const std::string reason = units               ? turns_text(choice.turns)
+  const std::string reason = units               ? turns_text(request.problem.is_static() ? choice.turns : std::nullopt)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
                                                  : "a square in registers for each thread, slices in shared memory";
   kernel.constants.push_back({"MainLoop", units ? units->loop : MainLoop::fma, "",
@@ -208,12 +208,15 @@ namespace {
 /// So many parts that those tiles of the fused multiply-adds which are left occupy all blocks.
 std::int64_t parts_for_blocks(const Request& request, const Products& products, std::int64_t most) {
   constexpr std::int64_t of_any_size = 4;
-  const Tiles tiles = default_tiles(request);
-  const auto count = tiles_of(request.problem, products, tiles.m, tiles.n);
+  const Tiles usual = default_tiles(request);
+  const std::int64_t tile_m = request.wanted("tile_m").value_or(usual.m);
+  const std::int64_t tile_n = request.wanted("tile_n").value_or(usual.n);
+  const auto count = tiles_of(request.problem, products, tile_m, tile_n);
   if (!count) return std::min(of_any_size, most);
-  const std::int64_t blocks =
-      std::int64_t{request.target.compute_units} * blocks_of_unit(request.target, request.problem.accumulate);
-  return std::clamp<std::int64_t>(blocks / std::max<std::int64_t>(1, *count % blocks), 1, most);
+  const std::int64_t blocks = request.wanted("blocks").value_or(
+      std::int64_t{request.target.compute_units} * blocks_of_unit(request.target, request.problem.accumulate));
+  const std::int64_t left = *count % blocks;
+  return left == 0 ? 1 : std::clamp<std::int64_t>(blocks / left, 1, most);
 }
 
 }  // namespace

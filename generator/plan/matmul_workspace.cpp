@@ -65,9 +65,13 @@ iris::ByteSize sums_of_parts(const Problem& problem, const KernelPlan& kernel) {
   const std::int64_t blocks = kernel.number("blocks");
   const auto rows = static_length(problem, {"m"});
   const auto columns = static_length(problem, {"n"});
-  const std::int64_t most = blocks - 1;
-  const std::int64_t tiles = rows && columns ? divide_up(*rows, tile_m) * divide_up(*columns, tile_n) % blocks : most;
-  return {.terms = {{tiles * kernel.number("parts") * tile_m * tile_n * iris::bytes_of(problem.accumulate), {}}}};
+  const std::int64_t of_tile = kernel.number("parts");
+  std::int64_t parts = of_tile > 1 ? blocks : 0;  // as templates/matmul/split_k.hip has it: each has a block
+  if (rows && columns) {
+    const std::int64_t left = divide_up(*rows, tile_m) * divide_up(*columns, tile_n) % blocks * of_tile;
+    parts = left <= parts ? left : 0;
+  }
+  return {.terms = {{parts * tile_m * tile_n * iris::bytes_of(problem.accumulate), {}}}};
 }
 
 }  // namespace irisgen

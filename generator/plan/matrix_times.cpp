@@ -25,7 +25,9 @@ Turns turns_of(const Problem& problem, const Products& products, const Tiles& ti
   const std::int64_t parts = tiles_of(problem, products, tiles.m, tiles.n).value();
   if (products.depth_parts == 1) return {divide_up(parts, blocks), 0};
   const std::int64_t count = parts / products.depth_parts;
-  return {count / blocks, divide_up(count % blocks * products.depth_parts, blocks)};
+  // As templates/matmul/split_k.hip has it: no parts, unless each has a block.
+  const bool has_parts = count % blocks != 0 && count % blocks * products.depth_parts <= blocks;
+  return has_parts ? Turns{count / blocks, 1} : Turns{divide_up(count, blocks), 0};
 }
 
 namespace {
@@ -89,7 +91,8 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
   constexpr double share_beside_links = 0.88;  // measured on H200s: copies take part of the power
   const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
-  const double sustained_us = flops / (target.matrix_tflops * (has_links ? share_beside_links : 1)) / 1e6;
+  const double share = has_links && target.measured ? share_beside_links : 1;
+  const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
   const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
   const double tile_us = units.tile_us(target, products, tiles, k);
   const double part_us = units.tile_us(target, products, tiles, k / static_cast<double>(products.depth_parts)) +

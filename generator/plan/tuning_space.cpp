@@ -215,6 +215,14 @@ Plan verification_plan(const KernelSpec& kernel, int world, const Target& target
     const auto number = chosen_number(candidate.plan, key);
     if (number && !kernel.config.contains(key)) pinned[std::string(key)] = {.value = static_cast<int>(*number)};
   }
+  // A part of a tile has a slice of k at least.
+  if (const auto parts = pinned.find("parts"), tile_k = pinned.find("tile_k");
+      parts != pinned.end() && tile_k != pinned.end()) {
+    const std::int64_t least = std::int64_t{parts->second.value} * tile_k->second.value;
+    for (auto& [name, extent] : small.problem.extents) {
+      if (name == "k") extent.value = std::min(candidate.plan.problem.extent("k").value, std::max(extent.value, least));
+    }
+  }
   for (const Settings& config : {pinned, candidate.config}) {
     if (auto planned = plan(small, world, target, candidate.variant, config, candidate.constants)) return planned->plan;
   }

@@ -345,11 +345,11 @@ TEST(SplitK, IsDearerWhereNobodyHasMeasuredIt) {
   const auto predicted = [](const std::string& variant) {
     return plan("matmul",
                 "variant: " + variant +
-                    ", world: 1, dtype: bf16, shape: {m: 1024, n: 8192, k: 1024}, config: {tile_m: 128, tile_n: 128}",
+                    ", world: 1, dtype: bf16, shape: {m: 1024, n: 1024, k: 64}, config: {tile_m: 128, tile_n: 128}",
                 "gfx942")
         .prediction.time_us;
   };
-  EXPECT_GT(predicted("split_k"), 1.2 * predicted("tiled"));
+  EXPECT_GT(predicted("split_k"), predicted("tiled") + 5);
 }
 
 /// The kernel that a launch of so many rows takes.
@@ -365,7 +365,9 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   const Plan any = plan("matmul", start + "dynamic}", "sm_90a");
   EXPECT_EQ(any.variant, "by_size");
   EXPECT_LE(any.kernels.size(), 5u);
-  for (const std::int64_t rows : {1, 16, 100, 128, 200, 500, 1024, 4096, 16384}) {
+  std::vector<std::int64_t> all_rows = {1, 16, 100, 200, 500, 16384};
+  for (std::int64_t rows = 128; rows <= 4096; rows += 128) all_rows.push_back(rows);
+  for (const std::int64_t rows : all_rows) {
     const Plan known = plan("matmul", start + std::to_string(rows) + "}", "sm_90a");
     const KernelPlan& taken = kernel_at(any, rows);
     const Plan same =
@@ -374,10 +376,10 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
                  ", config: {tile_n: " + std::to_string(taken.number("tile_n")) +
                  (taken.variant == "split_k" ? ", parts: " + std::to_string(taken.number("parts")) : "") + "}",
              "sm_90a");
-    EXPECT_LE(same.prediction.time_us, 1.08 * known.prediction.time_us) << rows;
+    EXPECT_LE(same.prediction.time_us, 1.2 * known.prediction.time_us) << rows;
   }
   EXPECT_EQ(kernel_at(any, 16).variant, "split_k");
-  EXPECT_EQ(kernel_at(any, 4096).variant, "tiled");
+  EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
 }
 
 TEST(BySize, LeavesAProductAloneThatTheDescriptionShapes) {
@@ -407,7 +409,8 @@ TEST(SplitK, OccupiesTheComputeUnits) {
   EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: 640, k: dynamic}", "gfx942").number("parts"), 4);
 }
 
-/// A part is 128 rows of 128 sums in f32, of which there are 3 of each tile that not every block has one of.
+/// A part is 128 rows of 128 sums in f32, of which there are 3 of each tile that is left after whole turns, unless
+/// there are more of them than blocks.
 TEST(SplitK, HasRoomForAllParts) {
   const std::string shape = "dtype: bf16, config: {tile_n: 128, parts: 3}, shape: {n: 256, k: 8192, m: ";
   const auto terms = [&](const std::string& m) {
@@ -416,8 +419,9 @@ TEST(SplitK, HasRoomForAllParts) {
   using Terms = std::vector<iris::ByteSize::Term>;
   constexpr std::int64_t part = 128 * 128 * 4;
   EXPECT_EQ(terms("256"), Terms({{4 * 3 * part, {}}}));
-  EXPECT_EQ(terms("12800"), Terms({{(200 - 132) * 3 * part, {}}}));
-  EXPECT_EQ(terms("dynamic"), Terms({{131 * 3 * part, {}}}));
+  EXPECT_EQ(terms("10240"), Terms({{(160 - 132) * 3 * part, {}}}));
+  EXPECT_EQ(terms("12800"), Terms({{0, {}}})) << "68 are left";
+  EXPECT_EQ(terms("dynamic"), Terms({{132 * part, {}}}));
 }
 
 TEST(SplitK, RefusesPartsThatCannotBe) {

@@ -34,7 +34,7 @@ Draft plan_split_k(const Request& request) {
   choose_tiles(request, kernel, products(parts));
   choose_matmul_grid(request, kernel, products(parts));
   const std::int64_t blocks = kernel.number("blocks");
-  if (parts > blocks) {
+  if (parts > blocks && request.wanted("parts")) {
     refuse(request, "parts",
            std::to_string(parts) + " parts of a tile, and " + std::to_string(blocks) +
                " blocks; each part needs a block of its own");

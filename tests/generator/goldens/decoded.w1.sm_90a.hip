@@ -32,7 +32,8 @@ struct Config {
 };
 
 // Each rank multiplies alone. Its blocks take the tiles of the output in turn, as long as there is one for each of
-// them. Those that are left, or all if they are few, are made by `parts` blocks each, along a part of k.
+// them. Those that are left, or all if they are few, are made by `parts` blocks each, along a part of k, if there are
+// so many blocks.
 struct Tiles : TileSequence {
   static constexpr i32 parts = Config::parts;
 
@@ -44,7 +45,7 @@ struct Tiles : TileSequence {
   i64 rows;
   i64 k;
   i64 whole;  // tiles that a block makes alone
-  i64 left;
+  i64 left;   // that are made in parts
 
   __device__ explicit Tiles(const Launch<Config>& of_launch) : launch(of_launch) {}
 
@@ -105,7 +106,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   tiles.rows = m;
   tiles.k = k;
   const i64 count = tiles_of<Config>(m, n);
-  tiles.left = count % Config::blocks;
+  tiles.left = count % Config::blocks * Config::parts <= Config::blocks ? count % Config::blocks : 0;
   tiles.whole = count - tiles.left;
   multiply_tiles<Config>(tiles, block_index(), Config::blocks);
 }

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_05872a41c48275a7 {
+inline namespace builds_e8fbf4fe26a408fb {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_05872a41c48275a7
+}  // namespace builds_e8fbf4fe26a408fb
 }  // namespace irisgen_kernels
