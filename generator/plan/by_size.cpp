@@ -26,6 +26,13 @@ Problem at_size(const Problem& problem, std::int64_t size) {
   return problem.at(extents);
 }
 
+/// The problem with its only dynamic extent so long.
+Problem at_length(const Problem& problem, std::int64_t length) {
+  iris::Extents extents;
+  extents.set(problem.dynamic_extents().back(), length);
+  return problem.at(extents);
+}
+
 /// Whether both come to the same kernels, however that was decided.
 bool are_same(const Candidate& a, const Candidate& b) {
   const auto same_constant = [](const Constant& one, const Constant& other) {
@@ -86,12 +93,13 @@ std::vector<std::int64_t> lengths_of_products() {
 /// little.
 std::vector<Range> ranges_of_product(const Problem& problem, const Target& target, const BestAt& best_at) {
   constexpr double little = 1.05;
-  const std::int64_t least = least_size(problem);
   std::vector<Range> ranges;
   std::int64_t before = 0;
   bool last_is_measured = false;
   for (const std::int64_t length : lengths_of_products()) {
-    const Problem sized = at_size(problem, length * least);
+    const Problem sized = at_length(problem, length);
+    const std::int64_t size = iris::size_of(sized);
+    if (!ranges.empty() && size <= before) break;  // another extent is 0, or sizes have ended
     const Best best = best_at(sized);
     const auto stays = [&](const Candidate& last) {
       if (are_same(last, *best.candidate)) return true;
@@ -103,7 +111,7 @@ std::vector<Range> ranges_of_product(const Problem& problem, const Target& targe
       ranges.push_back({best.candidate, iris::every_size});
       last_is_measured = best.is_measured;
     }
-    before = length * least;
+    before = size;
   }
   return ranges;
 }
@@ -245,7 +253,6 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
                                          std::span<const FunctionPlan> functions,
                                          const std::vector<Candidate>& candidates) {
   constexpr std::array<std::int64_t, 9> planned_for = {16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
-  const std::int64_t least = least_size(problem);
   std::vector<Candidate> all;
   const auto add = [&](const Candidate& candidate) {
     const auto same = [&](const Candidate& other) { return are_same(candidate, other); };
@@ -253,14 +260,14 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
   };
   for (const Candidate& candidate : candidates) add(candidate);
   for (const std::int64_t extent : planned_for) {
-    const Problem sized = at_size(problem, extent * least);
+    const Problem sized = at_length(problem, extent);
     for (const Variant& variant : pattern_of(problem).variants) {
       add(with_shape_for(sized, spec, problem, target, spec.config, functions, variant));
     }
   }
   std::vector<std::vector<double>> times(all.size());
   for (const std::int64_t length : lengths_of_products()) {
-    const Problem sized = at_size(problem, length * least);
+    const Problem sized = at_length(problem, length);
     for (std::size_t i = 0; i < all.size(); ++i) times[i].push_back(time_of(all[i], sized, target));
   }
   std::vector<Candidate> few;
