@@ -1,5 +1,5 @@
 #include "generator/plan/matmul_planning.hpp"
-#include "generator/plan/matrix_units.hpp"
+#include "generator/plan/matrix_times.hpp"
 
 // How much room products' kernels have on the heap, in the layouts of device/main_loop/.
 namespace irisgen {
@@ -66,11 +66,8 @@ iris::ByteSize sums_of_parts(const Problem& problem, const KernelPlan& kernel) {
   const auto rows = static_length(problem, {"m"});
   const auto columns = static_length(problem, {"n"});
   const std::int64_t of_tile = kernel.number("parts");
-  std::int64_t parts = of_tile > 1 ? blocks : 0;  // as templates/matmul/split_k.hip has it: each has a block
-  if (rows && columns) {
-    const std::int64_t left = divide_up(*rows, tile_m) * divide_up(*columns, tile_n) % blocks * of_tile;
-    parts = left <= parts ? left : 0;
-  }
+  std::int64_t parts = of_tile > 1 ? blocks : 0;  // the most there can be
+  if (rows && columns) parts = parts_left(divide_up(*rows, tile_m) * divide_up(*columns, tile_n), of_tile, blocks);
   return {.terms = {{parts * tile_m * tile_n * iris::bytes_of(problem.accumulate), {}}}};
 }
 

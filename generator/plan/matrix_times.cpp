@@ -21,12 +21,15 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
   return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
 }
 
+std::int64_t parts_left(std::int64_t tiles, std::int64_t parts, std::int64_t blocks) {
+  const std::int64_t left = tiles % blocks * parts;
+  return parts > 1 && left <= blocks ? left : 0;
+}
+
 Turns turns_of(const Problem& problem, const Products& products, const Tiles& tiles, std::int64_t blocks) {
   const std::int64_t parts = tiles_of(problem, products, tiles.m, tiles.n).value();
-  if (products.depth_parts == 1) return {divide_up(parts, blocks), 0};
   const std::int64_t count = parts / products.depth_parts;
-  // As templates/matmul/split_k.hip has it: no parts, unless each has a block.
-  const bool has_parts = count % blocks != 0 && count % blocks * products.depth_parts <= blocks;
+  const bool has_parts = parts_left(count, products.depth_parts, blocks) > 0;
   return has_parts ? Turns{count / blocks, 1} : Turns{divide_up(count, blocks), 0};
 }
 

@@ -16,6 +16,10 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
 /// That are left to copies for which the products wait, since AMD's runtime may make kernels of them.
 std::int64_t compute_units_of_copies(const Target& target, const Products& products);
 
+/// How many parts blocks make of so many tiles, each of one that is left in `parts`, as templates/matmul/split_k.hip
+/// has it: none, unless each has a block.
+std::int64_t parts_left(std::int64_t tiles, std::int64_t parts, std::int64_t blocks);
+
 /// Of the compute units: those in which each makes a tile, and then, where blocks make parts of tiles, those in which
 /// each makes a part of one that is left.
 struct Turns {

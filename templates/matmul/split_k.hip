@@ -33,8 +33,8 @@ struct Tiles : TileSequence {
     const i64 part = number - whole;
     return {whole + part / parts, static_cast<i32>(part % parts), parts};
   }
-  // Of its first part, which the others follow.
-  __device__ i64 number(const Tile& tile) const { return whole + (tile.index - whole) * parts; }
+  // Of its parts the first one, and the block that makes it: the next ones follow, each made by the next block.
+  __device__ i64 first_part(const Tile& tile) const { return (tile.index - whole) * parts; }
   __device__ TileOrigin origin(const Tile& tile) const { return tile_at<Config>(tile.index, rows, output.columns); }
   __device__ Range depth(const Tile& tile) const {
     return tile.parts == 1 ? Range{0, k} : shard_of(k, parts, tile.part, Config::tile_k);
@@ -47,20 +47,18 @@ struct Tiles : TileSequence {
   }
 
   __device__ TileParts<Config> parts_of(const Tile& tile) const {
-    return {sums + (tile.index - whole) * parts * TileParts<Config>::part_elements, tile.part, tile.parts};
+    return {sums + first_part(tile) * TileParts<Config>::part_elements, tile.part, tile.parts};
   }
-  __device__ static u32 step(i64 number) { return static_cast<u32>(number / Config::blocks); }  // of its block
   __device__ void tell(const Tile& tile) const {
     if (tile.parts == 1) return;  // nobody waits for it
-    signal_release(launch, own_flag<Config>(block_index()), step(number(tile) + tile.part), launch.context.rank);
+    signal_release(launch, own_flag<Config>(block_index()), /*step=*/0, launch.context.rank);
   }
-  // None waits for what stands behind its tile.
+  // A block makes one part at most, its last tile: nobody waits for somebody who waits.
   __device__ bool wait_for_parts(const Tile& tile, ThreadGroup group) const {
     bool arrived = true;
     for (i64 part = group.index; part < parts; part += group.size) {
-      const i64 of_part = number(tile) + part;
-      const i64 flag = own_flag<Config>(of_part % Config::blocks);
-      arrived = wait_acquire(launch, flag, step(of_part), launch.context.rank, Wait::step) && arrived;
+      const i64 flag = own_flag<Config>(first_part(tile) + part);
+      arrived = wait_acquire(launch, flag, /*step=*/0, launch.context.rank, Wait::step) && arrived;
     }
     return arrived;
   }

@@ -146,6 +146,19 @@ TEST(VerificationPlan, HasTheGridThatIsMeasured) {
   }
 }
 
+TEST(VerificationPlan, HasTheTilesAndPartsThatAreMeasured) {
+  const std::string kernel =
+      "{name: a, pattern: matmul, variant: split_k, dtype: bf16, layout: {b: nk}, world: 1, "
+      "shape: {m: 4096, n: 1280, k: 8192}}";
+  const Spec spec = spec_of({kernel});
+  const TuningCandidate own = candidates_of(kernel).front();
+  const Plan verified = verification_plan(spec.kernels.at(0), 1, *find_target("sm_90a"), own);
+  EXPECT_LT(iris::size_of(verified.problem), iris::size_of(own.plan.problem) / 1000);
+  for (const char* name : {"blocks", "tile_m", "tile_n", "parts"}) {
+    EXPECT_EQ(verified.kernels.at(0).number(name), own.plan.kernels.at(0).number(name)) << name;
+  }
+}
+
 TEST(VerificationProblem, OfASmallProblemIsItself) {
   for (const std::string& kernel : kernels_of_every_template()) {
     const Problem problem = plan_of(kernel, "sm_90a").problem;
