@@ -97,11 +97,11 @@ run_examples() {
       --input 'a=examples/data/activation_rank{rank}.npy' --input 'b=examples/data/weight_rank{rank}.npy'
 }
 
-# Every variant with a process for each rank.
+# Every variant with a process for each rank. On one GPU two of them share it, and their kernels take turns.
 processes() {
   local spec
-  for spec in "$work/spec.yaml" "$work/products.yaml"; do
-    "$irisgen" run "$spec" --target "$target" --processes --repeat 20 || return 1
+  for spec in "$work/processes.yaml" "$work/processes_products.yaml"; do
+    "$irisgen" run "$spec" --target "$target" --processes --repeat "$((gpus > 1 ? 20 : 5))" || return 1
   done
 }
 
@@ -256,14 +256,18 @@ export target gpus
 [ "${gpus:-0}" -ge 1 ] || { say "FAILED  no GPU: see doctor.log"; cat "$out/doctor.log"; exit 1; }
 say "        $gpus GPUs of target $target"
 kernels "$gpus" bf16 "n: 8191" "m: $((37 * gpus)), n: $((45 * gpus)), k: 53" >"$work/spec.yaml"  # small enough for memcheck
+ranks=$((gpus > 1 ? gpus : 2))
+kernels "$ranks" bf16 "n: 8191" "m: $((37 * ranks)), n: $((45 * ranks)), k: 53" >"$work/processes.yaml"
 # bench sweeps the sizes of collectives and takes matmuls at their shape.
 kernels "$gpus" bf16 "n: dynamic" "m: 4096, n: 1024, k: 1024" | grep -v reduce_scatter_all_gather >"$work/bench.yaml"
 fused_kernels "$gpus" >"$work/fused.yaml"
 dynamic_kernels "$gpus" all_reduce all_gather >"$work/tune.yaml"
 dynamic_kernels "$gpus" all_reduce all_gather reduce_scatter all_to_all broadcast >"$work/collectives.yaml"
 # What matrix units take, in several tiles.
-kernels "$gpus" bf16 "n: 1" "m: $((150 * gpus)), n: $((264 * gpus)), k: 328" |
-  grep -E '^[a-z]|matmul' >"$work/products.yaml"
+products() { kernels "$1" bf16 "n: 1" "m: $((150 * $1)), n: $((264 * $1)), k: 328" | grep -E '^[a-z]|matmul'; }
+products "$gpus" >"$work/products.yaml"
+# Blocks that wait for one another, of all ranks that share a GPU, must fit on it.
+products "$ranks" | sed 's/variant: split_k,/& config: {blocks: 64},/' >"$work/processes_products.yaml"
 echo "  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}" >>"$work/products.yaml"
 echo "  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}" >>"$work/products.yaml"
 echo "  - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}" >>"$work/products.yaml"

@@ -1,5 +1,5 @@
 // Memory that somebody else has allocated on this machine's GPUs, in worlds of processes and of threads. Skipped where
-// there is no GPU, or for processes fewer than two.
+// there is no GPU.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST(GpuAdoptedProcesses, KernelsTakeWhatOtherProcessesAllocated) {
     }
     return std::to_string(wrong) + " wrong";
   });
-  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
+  if (outcomes.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "0 wrong");
 }
 
@@ -67,7 +67,7 @@ TEST(GpuAdoptedProcesses, RefusalsAreToldToAll) {
     void* const memory = context.rank() == 1 ? elsewhere.data() : plain.begin();
     return test::error_of([&] { context.as_symmetric(memory, 4096); });
   });
-  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
+  if (outcomes.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows";
   EXPECT_EQ(outcomes[0].said, outcomes[1].said);
   EXPECT_NE(outcomes[0].said.find("cannot be done on rank 1: "), std::string::npos) << outcomes[0].said;
 }
@@ -95,7 +95,7 @@ TEST(GpuAdoptedProcesses, FreedMemoryIsFoundOutWhereItIsAdoptedAgain) {
     }
     return said;
   });
-  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
+  if (outcomes.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "told;told;");
 }
 
@@ -122,7 +122,7 @@ TEST(GpuAdoptedProcesses, HundredsOfPagesAreHandedOverAtOnce) {
     context.release_symmetric(memory.begin());
     return std::to_string(wrong) + " wrong";
   });
-  if (outcomes.empty()) GTEST_SKIP() << "needs two GPUs";
+  if (outcomes.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows";
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "0 wrong");
 }
 

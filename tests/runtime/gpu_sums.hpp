@@ -58,14 +58,14 @@ inline std::size_t wrong_sums(Context& context, Operation& sum, void* input, voi
 
 enum class Heaps { fixed, growing };  ///< to all of a GPU's memory
 
-/// What ranks on two GPUs say, each in a process. Empty if there are not two GPUs.
+/// What two ranks say, each in a process; they share a GPU if there is one alone. Empty if there are fewer than `gpus`.
 inline std::vector<ProcessOutcome> outcomes_on_gpus(std::size_t heap_bytes,
                                                     const std::function<std::string(Context&, const DeviceInfo&)>& body,
-                                                    Heaps heaps = Heaps::fixed) {
+                                                    Heaps heaps = Heaps::fixed, std::size_t gpus = 1) {
   auto outcomes = run_ranks(2, [&](int) {
     const DeviceSurvey survey = survey_gpus();
     const irisgen::Target* target = gpu_target(survey);
-    if (target == nullptr || survey.gpus.size() < 2) return "skipped: needs two GPUs " + survey.missing;
+    if (target == nullptr || survey.gpus.size() < gpus) return "skipped: needs GPUs " + survey.missing;
     const std::size_t limit = heaps == Heaps::growing ? survey.gpus.front().memory_bytes : heap_bytes;
     World world = World::join({.target = std::string(target->name), .heap_bytes = heap_bytes, .heap_limit = limit});
     std::string said;
