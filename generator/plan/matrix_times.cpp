@@ -39,7 +39,7 @@ namespace {
 /// for which those that come from other ranks compete.
 double longer_beside_blocks(const Products& products, const Tiles& tiles) {
   if (products.sent_bytes == 0 || tiles.n == 256) return 1.02;
-  return tiles.n == 192 ? 1.10 : 1.45;
+  return tiles.n >= 192 ? 1.10 : 1.45;
 }
 
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows

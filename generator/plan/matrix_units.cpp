@@ -73,13 +73,24 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
 constexpr std::int64_t wgmma_depth = 64;  // 128 bytes
-constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 192, wgmma_depth, 384, 16},
-                                    Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 64, wgmma_depth, 384, 16}};
+constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 224, wgmma_depth, 384, 16},
+                                    Tiles{128, 192, wgmma_depth, 384, 16}, Tiles{128, 160, wgmma_depth, 384, 16},
+                                    Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 96, wgmma_depth, 384, 16},
+                                    Tiles{128, 64, wgmma_depth, 384, 16}};
 
 /// Of 8-bit elements each sum takes two registers: one of a stage, one of all. Results of 32 bits take twice the shared
-/// memory.
+/// memory. Where B is contiguous along n, copies bring panels of 64 columns.
 bool wgmma_holds(const Problem& problem, const Products& /*products*/, const Tiles& tiles) {
-  return tiles.n <= (iris::bytes_of(problem.dtype) == 2 ? 256 : 128);
+  const bool in_panels = problem.layout_b == iris::Layout::kn;
+  return tiles.n <= (iris::bytes_of(problem.dtype) == 2 ? 256 : 128) && (!in_panels || tiles.n % 64 == 0);
+}
+
+std::string wgmma_widths(const Problem& problem) {
+  if (iris::bytes_of(problem.dtype) != 2) {
+    return "64, 96 or 128 for elements of " + std::to_string(8 * iris::bytes_of(problem.dtype)) + " bits";
+  }
+  return problem.layout_b == iris::Layout::kn ? "64, 128, 192 or 256 for a B as (k,n)"
+                                              : "a multiple of 32 from 64 to 256";
 }
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
@@ -100,10 +111,10 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
-  if (!of_16_bits && differs(request, "tile_n", {64, 128})) {
-    return "they take a tile_n of 64 or 128 for elements of " + bits + " bits";
-  }
-  if (differs(request, "tile_n", {64, 128, 192, 256})) return "they take a tile_n of 64, 128, 192 or 256";
+  const bool has_width = std::ranges::any_of(wgmma_tiles, [&](const Tiles& tiles) {
+    return wgmma_holds(problem, products, tiles) && request.wanted("tile_n").value_or(tiles.n) == tiles.n;
+  });
+  if (!has_width) return "they take a tile_n of " + wgmma_widths(problem);
   const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
@@ -118,8 +129,10 @@ double wgmma_tile_us(const Target& target, const Products& products, const Tiles
     double between_copies_us;
     double between_stores_us;
   };
-  constexpr std::array table = {Measured{256, 1, 1.5, 1.5}, Measured{192, 0.96, 1.9, 1.9},
-                                Measured{128, 0.95, 2.5, 1.9}, Measured{64, 0.61, 3.0, 1.3}};
+  constexpr std::array table = {Measured{256, 1, 1.5, 1.5},    Measured{224, 0.975, 1.9, 1.9},
+                                Measured{192, 0.96, 1.9, 1.9}, Measured{160, 0.94, 1.9, 1.9},
+                                Measured{128, 0.95, 2.5, 1.9}, Measured{96, 0.76, 2.8, 1.6},
+                                Measured{64, 0.61, 3.0, 1.3}};
   const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
   const bool stored = products.shipped_bytes == 0;
   return tile_us(target, tiles, k, row.share, stored ? row.between_stores_us : row.between_copies_us);

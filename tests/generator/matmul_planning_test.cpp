@@ -292,10 +292,11 @@ TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
   EXPECT_EQ(kernel("matmul", large + ", config: {threads: 128}", "sm_90a").main_loop(), MainLoop::fma);
 }
 
-/// As they were fastest, of 256, 192, 128 and 64 columns, on one H200.
+/// As they were fastest on one H200: of 256, 192, 128 and 64 columns, and of multiples of 32 where B is along k.
 TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
-  const auto tile_n = [](const std::string& shape) {
-    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a")
+  const auto tile_n = [](const std::string& shape, const std::string& layout = "kn") {
+    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, layout: {b: " + layout + "}, shape: {" + shape + "}",
+                "sm_90a")
         .kernels[0]
         .number("tile_n");
   };
@@ -307,6 +308,29 @@ TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
   EXPECT_EQ(tile_n("m: 1024, n: 7168, k: 8192"), 256);
   EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 1024"), 256);
   EXPECT_EQ(tile_n("m: 4096, n: 4096, k: 4096"), 256);
+  EXPECT_EQ(tile_n("m: 4096, n: 1280, k: 8192", "nk"), 160);
+  EXPECT_EQ(tile_n("m: 1024, n: 7168, k: 8192", "nk"), 224);
+  EXPECT_EQ(tile_n("m: 2048, n: 7168, k: 8192", "nk"), 224);
+  EXPECT_EQ(tile_n("m: 512, n: 4096, k: 4096", "nk"), 128);
+  EXPECT_EQ(tile_n("m: 1024, n: 8192, k: 3584", "nk"), 256);
+}
+
+/// Copies bring panels of 64 columns where B is contiguous along n.
+TEST(MainLoop, TakesTilesOfAnyWidthWhereBIsAlongK) {
+  const auto planned = [](const std::string& rest) {
+    return plan("matmul", "world: 1, shape: {m: 512, n: 512, k: 512}, " + rest, "sm_90a");
+  };
+  for (const int tile_n : {96, 160, 224}) {
+    const std::string config = ", config: {tile_m: 128, tile_n: " + std::to_string(tile_n) + "}";
+    EXPECT_EQ(main_loop(planned("dtype: bf16, layout: {b: nk}" + config)).text(), "WarpgroupMma") << tile_n;
+  }
+  const auto reason = [&](const std::string& rest) { return main_loop(planned(rest)).reason; };
+  EXPECT_EQ(reason("dtype: bf16, config: {tile_n: 32}"),
+            "no matrix units: they take a tile_n of 64, 128, 192 or 256 for a B as (k,n)");
+  EXPECT_EQ(reason("dtype: bf16, layout: {b: nk}, config: {tile_n: 32}"),
+            "no matrix units: they take a tile_n of a multiple of 32 from 64 to 256");
+  EXPECT_EQ(reason("dtype: e4m3, layout: {b: nk}, config: {tile_n: 32}"),
+            "no matrix units: they take a tile_n of 64, 96 or 128 for elements of 8 bits");
 }
 
 /// As they were fastest on one H200.
@@ -327,16 +351,21 @@ TEST(SplitK, IsTakenWhereTilesAreFew) {
   EXPECT_EQ(chosen("m: 1024, n: 8192, k: 3584"), "tiled");
 }
 
-/// As it was fastest on an H200: of 160 tiles 132 are made whole, of 320 twice as many.
+/// As it was fastest on an H200: of 160 tiles 132 are made whole, of 320 twice as many; of other widths it is others.
 TEST(SplitK, SharesTheTilesThatAreLeft) {
-  const auto kernel = [](const std::string& m) {
-    return plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 1280, k: 8192, m: " + m + "}", "sm_90a")
-        .kernels[0];
+  struct Case {
+    const char* layout;
+    const char* m;
+    int tile_n;
+    int parts;
   };
-  for (const auto& [m, parts] : {std::pair{"1024", 3}, {"4096", 4}, {"8192", 2}}) {
-    EXPECT_EQ(kernel(m).template_path, "matmul/split_k.hip") << m;
-    EXPECT_EQ(kernel(m).number("tile_n"), 256) << m;
-    EXPECT_EQ(kernel(m).number("parts"), parts) << m;
+  for (const auto& [layout, m, tile_n, parts] : {Case{"kn", "1024", 256, 3}, Case{"kn", "4096", 256, 4},
+                                                 Case{"nk", "1024", 160, 2}, Case{"nk", "8192", 256, 2}}) {
+    const std::string shape = "layout: {b: " + std::string(layout) + "}, shape: {n: 1280, k: 8192, m: " + m + "}";
+    const KernelPlan kernel = plan("matmul", "world: 1, dtype: bf16, " + shape, "sm_90a").kernels[0];
+    EXPECT_EQ(kernel.template_path, "matmul/split_k.hip") << shape;
+    EXPECT_EQ(kernel.number("tile_n"), tile_n) << shape;
+    EXPECT_EQ(kernel.number("parts"), parts) << shape;
   }
 }
 
@@ -491,11 +520,12 @@ TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
 
 /// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
 TEST(MainLoop, HoldsAsManyStagesAsFit) {
-  for (const int tile_n : {64, 128, 192, 256}) {
-    const Plan product =
-        plan("matmul",
-             "world: 1, dtype: bf16, shape: {m: 512, n: 512, k: 512}, config: {tile_n: " + std::to_string(tile_n) + "}",
-             "sm_90a");
+  for (int tile_n = 64; tile_n <= 256; tile_n += 32) {
+    const Plan product = plan("matmul",
+                              "world: 1, dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 512, k: 512}, "
+                              "config: {tile_n: " +
+                                  std::to_string(tile_n) + "}",
+                              "sm_90a");
     const std::int64_t stages = product.kernels[0].number("stages");
     EXPECT_GE(stages, 3);
     const auto bytes_of = [&](std::int64_t held) {

@@ -208,13 +208,13 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
     const char* dtype = "";
   };
   for (const auto& [layout, m, n, k, tile_n, has_many_blocks, dtype] :
-       {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 64},
-        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 128},
-        Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256},
-        Shape{"nk", 300, 264, 132, 128, false, "tf32"}, Shape{"nk", 40, 99, 1036, 64, false, "tf32"},
+       {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 96},
+        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 160},
+        Shape{"nk", 300, 520, 136, 224}, Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256},
+        Shape{"nk", 300, 264, 132, 128, false, "tf32"}, Shape{"nk", 40, 99, 1036, 96, false, "tf32"},
         Shape{"kn", 300, 264, 131, 128, false, "f64"}, Shape{"kn", 131, 99, 258, 64, false, "f64"},
         Shape{"nk", 131, 99, 258, 128, false, "f64"}, Shape{"nk", 40, 200, 133, 64, true, "f64"},
-        Shape{"nk", 300, 264, 336, 128, false, "e4m3"}, Shape{"nk", 40, 99, 2064, 64, false, "e4m3"}}) {
+        Shape{"nk", 300, 264, 336, 96, false, "e4m3"}, Shape{"nk", 40, 99, 2064, 64, false, "e4m3"}}) {
     all.push_back({.algorithm = algorithm,
                    .world = world,
                    .dtype = *dtype != '\0'        ? dtype

@@ -135,7 +135,8 @@ struct FinishedTile {
   template <int width, int count>
   __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int first_row, int lane) const {
     constexpr int packs_of_row = Config::tile_n / width;
-    constexpr int together = 4;  // more would take registers from the products
+    constexpr int rounds = count * packs_of_row / 32;
+    constexpr int together = rounds % 4 == 0 ? 4 : 2;  // more would take registers from the products
     static_assert(count * packs_of_row % (32 * together) == 0, "a warp stores whole rounds");
     const Target to = target_of(place);
 #pragma unroll 1

@@ -142,23 +142,27 @@ __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// The sums of a 64 × n product, n / 2 in each thread, as operands of an assembly statement: lists of eight.
-#define IRIS_SUMS8(i)                                                                                           \
-  "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), \
-      "+f"(sums[i + 6]), "+f"(sums[i + 7])
-#define IRIS_SUMS32(i) IRIS_SUMS8(i), IRIS_SUMS8(i + 8), IRIS_SUMS8(i + 16), IRIS_SUMS8(i + 24)
-#define IRIS_NAMES32_0                                                                                        \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
-  "%23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define IRIS_NAMES32_32                                                                                       \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-  "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define IRIS_NAMES32_64                                                                                       \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, " \
-  "%85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define IRIS_NAMES32_96                                                                                      \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, " \
-  "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+// The sums of a 64 × n product, n / 2 in each thread, as operands of an assembly statement: in groups of 16.
+#define IRIS_SUMS4(i) "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3])
+#define IRIS_SUMS16(i) IRIS_SUMS4(i), IRIS_SUMS4(i + 4), IRIS_SUMS4(i + 8), IRIS_SUMS4(i + 12)
+#define IRIS_NAMES32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define IRIS_SUMS_OF32 IRIS_SUMS16(0)
+#define IRIS_NAMES64 IRIS_NAMES32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define IRIS_SUMS_OF64 IRIS_SUMS_OF32, IRIS_SUMS16(16)
+#define IRIS_NAMES96 IRIS_NAMES64 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define IRIS_SUMS_OF96 IRIS_SUMS_OF64, IRIS_SUMS16(32)
+#define IRIS_NAMES128 IRIS_NAMES96 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define IRIS_SUMS_OF128 IRIS_SUMS_OF96, IRIS_SUMS16(48)
+#define IRIS_NAMES160 IRIS_NAMES128 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define IRIS_SUMS_OF160 IRIS_SUMS_OF128, IRIS_SUMS16(64)
+#define IRIS_NAMES192 IRIS_NAMES160 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define IRIS_SUMS_OF192 IRIS_SUMS_OF160, IRIS_SUMS16(80)
+#define IRIS_NAMES224 \
+  IRIS_NAMES192 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define IRIS_SUMS_OF224 IRIS_SUMS_OF192, IRIS_SUMS16(96)
+#define IRIS_NAMES256 \
+  IRIS_NAMES224 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define IRIS_SUMS_OF256 IRIS_SUMS_OF224, IRIS_SUMS16(112)
 // The operands after the sums are a, b, add and, of 16 bits, transposed; their numbers come first, the sums last.
 #define IRIS_PRODUCT_16(n, k, type, names, a_number, b_number, add_number, transposed_number, ...)          \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                          \
@@ -174,18 +178,21 @@ __device__ __forceinline__ void wait_products() {
                ", %" b_number ", add, 1, 1;\n}"                                                             \
                : __VA_ARGS__                                                                                \
                : "l"(a), "l"(b), "r"(add))
-#define IRIS_PRODUCT_OF(IRIS_PRODUCT, k, type)                                                                         \
-  if constexpr (columns == 64) {                                                                                       \
-    IRIS_PRODUCT("64", k, type, IRIS_NAMES32_0, "32", "33", "34", "35", IRIS_SUMS32(0));                               \
-  } else if constexpr (columns == 128) {                                                                               \
-    IRIS_PRODUCT("128", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32, "64", "65", "66", "67", IRIS_SUMS32(0),          \
-                 IRIS_SUMS32(32));                                                                                     \
-  } else if constexpr (columns == 192) {                                                                               \
-    IRIS_PRODUCT("192", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64, "96", "97", "98", "99",     \
-                 IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64));                                                    \
-  } else {                                                                                                             \
-    IRIS_PRODUCT("256", k, type, IRIS_NAMES32_0 ", " IRIS_NAMES32_32 ", " IRIS_NAMES32_64 ", " IRIS_NAMES32_96, "128", \
-                 "129", "130", "131", IRIS_SUMS32(0), IRIS_SUMS32(32), IRIS_SUMS32(64), IRIS_SUMS32(96));              \
+#define IRIS_PRODUCT_OF(IRIS_PRODUCT, k, type)                                                \
+  if constexpr (columns == 64) {                                                              \
+    IRIS_PRODUCT("64", k, type, IRIS_NAMES64, "32", "33", "34", "35", IRIS_SUMS_OF64);        \
+  } else if constexpr (columns == 96) {                                                       \
+    IRIS_PRODUCT("96", k, type, IRIS_NAMES96, "48", "49", "50", "51", IRIS_SUMS_OF96);        \
+  } else if constexpr (columns == 128) {                                                      \
+    IRIS_PRODUCT("128", k, type, IRIS_NAMES128, "64", "65", "66", "67", IRIS_SUMS_OF128);     \
+  } else if constexpr (columns == 160) {                                                      \
+    IRIS_PRODUCT("160", k, type, IRIS_NAMES160, "80", "81", "82", "83", IRIS_SUMS_OF160);     \
+  } else if constexpr (columns == 192) {                                                      \
+    IRIS_PRODUCT("192", k, type, IRIS_NAMES192, "96", "97", "98", "99", IRIS_SUMS_OF192);     \
+  } else if constexpr (columns == 224) {                                                      \
+    IRIS_PRODUCT("224", k, type, IRIS_NAMES224, "112", "113", "114", "115", IRIS_SUMS_OF224); \
+  } else {                                                                                    \
+    IRIS_PRODUCT("256", k, type, IRIS_NAMES256, "128", "129", "130", "131", IRIS_SUMS_OF256); \
   }
 
 template <typename T, typename Other>
@@ -198,8 +205,9 @@ inline constexpr bool is_same<T, T> = true;
 /// only elements of 16 bits can be, else along k. Of tf32 the lower 13 bits are not looked at.
 template <typename T, bool transposed, int columns>
 __device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
-  static_assert(columns == 64 || columns == 128 || columns == 192 || columns == 256,
-                "a product is 64, 128, 192 or 256 columns wide");
+  static_assert(columns % 32 == 0 && columns >= 64 && columns <= 256,
+                "a product is a multiple of 32 columns wide, from 64 to 256");
+  static_assert(!transposed || columns % 64 == 0, "operands along n are in panels of 64 columns");
   static_assert(!transposed || sizeof(T) == 2, "elements of 8 and 32 bits are contiguous along k");
   if constexpr (is_same<T, e4m3>) {
     IRIS_PRODUCT_OF(IRIS_PRODUCT_ALONG_K, "32", "e4m3")
@@ -214,11 +222,23 @@ __device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 
 #undef IRIS_PRODUCT_OF
 #undef IRIS_PRODUCT_ALONG_K
 #undef IRIS_PRODUCT_16
-#undef IRIS_NAMES32_96
-#undef IRIS_NAMES32_64
-#undef IRIS_NAMES32_32
-#undef IRIS_NAMES32_0
-#undef IRIS_SUMS32
-#undef IRIS_SUMS8
+#undef IRIS_SUMS_OF256
+#undef IRIS_NAMES256
+#undef IRIS_SUMS_OF224
+#undef IRIS_NAMES224
+#undef IRIS_SUMS_OF192
+#undef IRIS_NAMES192
+#undef IRIS_SUMS_OF160
+#undef IRIS_NAMES160
+#undef IRIS_SUMS_OF128
+#undef IRIS_NAMES128
+#undef IRIS_SUMS_OF96
+#undef IRIS_NAMES96
+#undef IRIS_SUMS_OF64
+#undef IRIS_NAMES64
+#undef IRIS_SUMS_OF32
+#undef IRIS_NAMES32
+#undef IRIS_SUMS16
+#undef IRIS_SUMS4
 
 }  // namespace iris::device::platform
