@@ -29,6 +29,7 @@ inline constexpr Attribute multiprocessor_count = 63;
 using CopyKind = int;
 inline constexpr CopyKind copy_default = 4;
 
+inline constexpr unsigned stream_default = 0x0;
 inline constexpr unsigned stream_non_blocking = 0x1;
 inline constexpr unsigned event_default = 0x0;
 inline constexpr unsigned malloc_fine_grained = 0x1;

@@ -75,7 +75,8 @@ HipDevice::HipDevice(const Api& api, int rank, int index, std::string target, bo
                 "hipDeviceGetPCIBusId");
   address_ = name.data();
   caller_.check(call().hipDeviceGetAttribute(&compute_units_, multiprocessor_count, index), "hipDeviceGetAttribute");
-  caller_.check(call().hipStreamCreateWithFlags(&default_stream_, stream_non_blocking), "hipStreamCreateWithFlags");
+  caller_.check(call().hipStreamCreateWithFlags(&default_stream_, shared ? stream_non_blocking : stream_default),
+                "hipStreamCreateWithFlags");
 }
 
 HipDevice::~HipDevice() {

@@ -11,14 +11,15 @@
 
 namespace iris::hip {
 
-/// One rank's view of a GPU. Each has a stream of its own as the default one: ranks that share a device run side by
-/// side, which the library's null stream would prevent.
+/// One rank's view of a GPU. Each has a stream of its own as the default one. It is in order with the library's null
+/// stream, into which programs enqueue when they name none (PyTorch's default stream is that one); but not where ranks
+/// share a device, since their kernels wait for one another, and would stand behind one another in the null stream.
 ///
 /// Allocating, freeing and loading may wait until every kernel on the physical device has ended (CUDA's do), so none of
 /// them may be called while a kernel of a rank on the same device waits for this rank's launch.
 class HipDevice final : public Device {
  public:
-  /// `shared`: another rank has the same GPU.
+  /// `shared`: another rank of this process has the same GPU.
   HipDevice(const Api& api, int rank, int index, std::string target, bool shared);
   ~HipDevice() override;
   HipDevice(const HipDevice&) = delete;

@@ -21,6 +21,7 @@ static_assert(attribute_compute_capability_major == CU_DEVICE_ATTRIBUTE_COMPUTE_
 static_assert(attribute_compute_capability_minor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(success == CUDA_SUCCESS);
 static_assert(peer_access_already_enabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(stream_default == CU_STREAM_DEFAULT);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);
 static_assert(event_default == CU_EVENT_DEFAULT);
 static_assert(host_malloc_portable == CU_MEMHOSTALLOC_PORTABLE);

@@ -298,7 +298,9 @@ int hipMemsetAsync(void* destination, int value, std::size_t bytes, void*) {
 }
 
 int hipStreamCreateWithFlags(void** stream, unsigned flags) {
-  return flags == 1 ? make_handle(stream, state().live_streams) : 1;
+  if (flags > 1) return 1;
+  state().stream_flags.push_back(flags);
+  return make_handle(stream, state().live_streams);
 }
 int hipStreamDestroy(void* stream) {
   return drop_handle(stream, state().live_streams);

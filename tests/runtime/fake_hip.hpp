@@ -37,6 +37,7 @@ struct FakeHip : FakeVirtualMemory {
   int live_allocations = 0;
   int open_handles = 0;  ///< of other processes' memory
   int live_streams = 0;
+  std::vector<unsigned> stream_flags;  ///< of those that were created
   int live_modules = 0;
   int live_events = 0;
   int live_graphs = 0;

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "gpu_sums.hpp"
+#include "iris/jit.hpp"
 #include "iris/world.hpp"
 #include "run_samples.hpp"
 #include "runtime/launch/launch_check.hpp"
@@ -212,6 +214,39 @@ TEST(GpuStress, LaunchesInSeveralStreamsGiveTheSameBits) {
   for (const Sample& sample : samples_of(world)) kernels.push_back(make_kernel(sample, target, 5));
   World ranks({.size = world, .target = target, .heap_bytes = 512U << 20U, .seed = 0});
   ranks.run([&](Context& context) { change_streams(context, kernels); });
+}
+
+/// As of PyTorch's tensors: copies in the null stream before and after a launch that names none.
+TEST(GpuStress, ALaunchWithoutAStreamIsInOrderWithTheNullStream) {
+  const DeviceSurvey survey = survey_gpus();
+  const irisgen::Target* target = test::gpu_target(survey);
+  if (target == nullptr) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
+  // What CUDA and HIP call it where null means something else.
+  const Stream null_stream = reinterpret_cast<void*>(1);  // NOLINT(performance-no-int-to-ptr)
+  constexpr std::size_t count = std::size_t{64} << 20;
+  constexpr std::size_t size = count * sizeof(int);  // takes longer to copy than to enqueue what comes next
+  World world({.size = 1, .target = std::string(target->name), .heap_bytes = 4 * size + (16U << 20U)});
+  world.run([&](Context& context) {
+    Device& device = context.device();
+    const Extents extents = {{"n", static_cast<std::int64_t>(count)}};
+    Operation copy = jit(context, test::kernel_of("all_gather", "direct", 1), {.capacity = extents});
+    char* const source = static_cast<char*>(context.allocate(size));
+    char* const input = static_cast<char*>(context.allocate(size));
+    char* const output = static_cast<char*>(context.allocate(size));
+    char* const result = static_cast<char*>(context.allocate(size));
+    for (int round = 1; round <= 5; ++round) {
+      device.fill(source, static_cast<unsigned char>(round), size);
+      device.enqueue_copy(input, source, size, null_stream);
+      copy.launch({input, output}, extents);
+      device.enqueue_copy(result, output, size, null_stream);
+      device.synchronize(null_stream);
+      std::vector<unsigned char> last(4096);
+      device.copy(last.data(), result + size - last.size(), last.size());
+      EXPECT_EQ(last, std::vector<unsigned char>(last.size(), static_cast<unsigned char>(round)));
+    }
+    context.synchronize();
+    for (char* begin : {source, input, output, result}) context.free(begin);
+  });
 }
 
 TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {

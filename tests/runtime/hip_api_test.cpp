@@ -127,6 +127,18 @@ TEST_F(HipDevices, RanksTakeDevicesInTurnWithAStreamEach) {
   EXPECT_EQ(fake_->live_streams, 0);
 }
 
+/// Programs enqueue into the library's null stream when they name none. Kernels that wait for one another cannot.
+TEST_F(HipDevices, ARanksOwnStreamIsInOrderWithTheNullStreamUnlessRanksShareTheDevice) {
+  const LoadedApi loaded = load();
+  {
+    const DeviceGroup apart = open_devices(loaded.api, 2);
+    EXPECT_EQ(fake_->stream_flags, (std::vector<unsigned>{stream_default, stream_default}));
+  }
+  fake_->stream_flags.clear();
+  const DeviceGroup sharing = open_devices(loaded.api, 3);
+  EXPECT_EQ(fake_->stream_flags, (std::vector<unsigned>{stream_non_blocking, stream_default, stream_non_blocking}));
+}
+
 TEST_F(HipDevices, PeerAccessIsEnabledBothWaysAmongTheDevicesUsed) {
   fake_->devices = 3;
   fake_->architectures.assign(3, "gfx942");

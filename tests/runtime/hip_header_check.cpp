@@ -13,6 +13,7 @@ static_assert(success == hipSuccess);
 static_assert(peer_access_already_enabled == hipErrorPeerAccessAlreadyEnabled);
 static_assert(multiprocessor_count == hipDeviceAttributeMultiprocessorCount);
 static_assert(copy_default == hipMemcpyDefault);
+static_assert(stream_default == hipStreamDefault);
 static_assert(stream_non_blocking == hipStreamNonBlocking);
 static_assert(capture_thread_local == hipStreamCaptureModeThreadLocal);
 static_assert(event_default == hipEventDefault);

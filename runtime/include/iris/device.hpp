@@ -29,7 +29,8 @@ class Module {
   virtual const Function& function(const std::string& symbol) = 0;
 };
 
-/// An in-order queue of a device. Null is the rank's own default stream.
+/// An in-order queue of a device. Null is the rank's own default stream. On a GPU that no other rank of this process
+/// has, that is in order with the null stream of HIP or CUDA, so that a program may pass either.
 using Stream = void*;
 /// A point in a stream.
 using Event = void*;
