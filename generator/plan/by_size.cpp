@@ -121,7 +121,8 @@ class Joiner {
  public:
   explicit Joiner(Chosen& chosen) : chosen_(chosen) {}
 
-  void add(const Range& range) {
+  /// Returns the name that its kernels have.
+  std::string add(const Range& range) {
     const auto same = [&](const Added& other) { return are_same(*other.candidate, *range.candidate); };
     auto known = std::ranges::find_if(added_, same);
     if (known == added_.end()) {
@@ -131,11 +132,13 @@ class Joiner {
     iris::Schedule schedule{range.up_to, range.candidate->draft.steps};
     for (iris::Step& step : schedule.steps) move_kernels(step, known->first_kernel);
     chosen_.schedules.push_back(std::move(schedule));
+    return known->name;
   }
 
  private:
   struct Added {
     const Candidate* candidate;
+    std::string name;
     int first_kernel;
   };
 
@@ -158,7 +161,7 @@ class Joiner {
       argument.symmetric = argument.symmetric || draft.arguments[i].symmetric;
     }
     const std::string name = name_of(candidate);
-    added_.push_back({&candidate, static_cast<int>(joined.kernels.size())});
+    added_.push_back({&candidate, name, static_cast<int>(joined.kernels.size())});
     for (KernelPlan kernel : draft.kernels) {
       kernel.part = name + (kernel.part.empty() ? "" : "_" + kernel.part);
       joined.kernels.push_back(std::move(kernel));
@@ -176,15 +179,6 @@ class Joiner {
   Chosen& chosen_;
   std::vector<Added> added_;
 };
-
-std::string words_of(const Problem& problem, const std::vector<Range>& ranges) {
-  std::string words = "known only at launch:";
-  for (const Range& range : ranges) {
-    words.append(&range == ranges.data() ? " " : ", ").append(range.candidate->variant->name);
-    words += range.up_to == iris::every_size ? " above" : " " + up_to_words(problem, range.up_to);
-  }
-  return words;
-}
 
 /// How many times as long the best of `chosen` takes at each size as the best of all; rows of `times` are candidates.
 std::vector<double> slowdowns(const std::vector<std::vector<double>>& times, const std::vector<std::size_t>& chosen) {
@@ -286,9 +280,12 @@ void choose_by_size(const Problem& problem, const Target& target, const BestAt& 
       is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
   if (ranges.size() == 1) return chosen.take(*ranges.front().candidate, "fastest at every size");
   chosen.variant = "by_size";
-  chosen.reason = words_of(problem, ranges);
+  chosen.reason = "known only at launch:";
   Joiner joiner(chosen);
-  for (const Range& range : ranges) joiner.add(range);
+  for (const Range& range : ranges) {
+    chosen.reason.append(&range == ranges.data() ? " " : ", ").append(joiner.add(range));
+    chosen.reason += range.up_to == iris::every_size ? " above" : " " + up_to_words(problem, range.up_to);
+  }
 }
 
 }  // namespace irisgen

@@ -407,6 +407,13 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
              "sm_90a");
     EXPECT_LE(same.prediction.time_us, 1.2 * known.prediction.time_us) << rows;
   }
+  // The words name the kernels that launches of each size take.
+  const std::string& words = any.choices.front().reason;
+  for (const std::int64_t rows : {16, 100, 500, 4096}) {
+    const std::string& part = kernel_at(any, rows).part;
+    EXPECT_NE(words.find(" " + part + " up to m = "), std::string::npos) << part << ": " << words;
+  }
+  EXPECT_NE(words.find("split_k_2 up to m = "), std::string::npos) << words;
   EXPECT_EQ(kernel_at(any, 16).variant, "split_k");
   EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
 }
