@@ -27,6 +27,16 @@ void Extents::set(std::string_view name, std::int64_t value) {
   }
 }
 
+std::string to_string(const Extents& extents) {
+  std::vector<Extents::Entry> entries(extents.begin(), extents.end());
+  std::ranges::sort(entries);
+  std::string text;
+  for (const auto& [name, value] : entries) {
+    text += (text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+  }
+  return text;
+}
+
 std::int64_t length_of(const Dimension& dimension, const Extents& extents) {
   if (dimension.extent.empty()) return dimension.offset;
   return extents.at(dimension.extent) * dimension.factor / dimension.divisor + dimension.offset;

@@ -92,7 +92,9 @@ BuiltOperation build_for(Group& group, const irisgen::Spec& spec, const JitOptio
 
 /// As the user would write it; `what` is the description, in words.
 std::string call_of(const std::string& what, const JitOptions& options) {
-  return "jit(" + what + (options.kernel.empty() ? "" : ", kernel '" + options.kernel + "'") + ")";
+  const std::string capacity = to_string(options.capacity);
+  return "jit(" + what + (options.kernel.empty() ? "" : ", kernel '" + options.kernel + "'") +
+         (capacity.empty() ? "" : ", capacity " + capacity) + ")";
 }
 
 /// Rank 0 builds and gives the bytes to all, or the words of its failure. Every rank must mean the same description.

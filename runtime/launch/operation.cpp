@@ -46,10 +46,22 @@ void check_world(const BuiltOperation& built, const Group::State& group) {
   }
 }
 
-/// `Operation(symbol, 512 bytes)`, by what tells operations apart.
-std::string call_of(const Manifest& manifest, std::int64_t bytes) {
+/// `Operation(symbol, capacity n = 8, 512 bytes)`, by what tells operations apart.
+std::string call_of(const Manifest& manifest, const Extents& capacity, std::int64_t bytes) {
   const std::string& what = manifest.kernels.empty() ? manifest.name : manifest.kernels.front().symbol;
-  return "Operation(" + what + ", " + std::to_string(bytes) + " bytes)";
+  Extents open;
+  for (const std::string& name : manifest.problem.dynamic_extents()) open.set(name, capacity.at(name));
+  const std::string words = to_string(open);
+  return "Operation(" + what + (words.empty() ? "" : ", capacity " + words) + ", " + std::to_string(bytes) + " bytes)";
+}
+
+/// Of each dynamic extent; of others resolve_extents() knows what may be said.
+void check_has_capacity(const Manifest& manifest, const Extents& capacity) {
+  for (const std::string& name : manifest.problem.dynamic_extents()) {
+    if (capacity.find(name)) continue;
+    throw std::runtime_error(manifest.name + ": " + name +
+                             " is dynamic, and capacity does not say how much launches will give at most");
+  }
 }
 
 /// "two_shot, 4096 bytes on the heap; gradient_sum_two_shot_w8 with 6 blocks of 512 threads".
@@ -170,10 +182,11 @@ struct Operation::State {
 Operation::State::State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity)
     : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
   check_world(built, *group);
+  check_has_capacity(manifest, wanted_capacity);
   capacity = resolve_extents(manifest, wanted_capacity);
   scalars.resize(manifest.scalars.size());
   const OperationLayout layout = layout_of(manifest, capacity);
-  const CollectiveCall call{.call = group->call(call_of(manifest, layout.total_bytes)), .state = {}};
+  const CollectiveCall call{.call = group->call(call_of(manifest, capacity, layout.total_bytes)), .state = {}};
   group->collectives->all_gather_or_fail(call, words_of_attempt([&] { load(built); }));
   place_on_heap(call, layout);
 }

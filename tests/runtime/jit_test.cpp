@@ -202,7 +202,7 @@ TEST_F(Jit, tells_every_rank_what_is_wrong) {
   expect([](Context& context) { jit(context, two_sums); }, "total, largest");
   expect([](Context& context) { jit(context, two_sums, {.kernel = "totl"}); }, "did you mean 'total'?");
   expect([](Context& context) { jit(context, two_sums, {.kernel = "total"}); },
-         "n is dynamic, so every launch must give it");
+         "n is dynamic, and capacity does not say how much launches will give at most");
   expect([](Context& context) { jit(context, two_sums, {.kernel = "largest", .compiler = "nvrtc"}); }, "nvrtc");
   expect(
       [](Context& context) {
@@ -239,6 +239,28 @@ TEST_F(Jit, tells_ranks_that_ask_for_different_kernels) {
         jit(context, kernel);
       },
       "rank 1: jit(kernel 'one_name' with hash ");
+}
+
+/// An extent that is misspelt, left out, or another on one rank: all are told, and go on together.
+TEST_F(Jit, tells_ranks_whose_capacities_differ_and_leaves_them_in_step) {
+  const std::array<std::pair<Extents, const char*>, 3> others = {
+      {{{{"q", 5}}, ", capacity q = 5)"}, {{}, "kernel 'total')"}, {{{"n", 1000}}, ", capacity n = 1000)"}}};
+  for (const auto& [other, words] : others) {
+    World world({.size = 3, .heap_bytes = 1 << 20});
+    world.run([&](Context& context) {
+      const Extents capacity = context.rank() == 1 ? other : Extents{{"n", 100}};
+      std::string said;
+      try {
+        jit(context, two_sums, {.kernel = "total", .capacity = capacity});
+      } catch (const std::runtime_error& error) {
+        said = error.what();
+      }
+      EXPECT_NE(said.find("rank 1: jit(a description with hash "), std::string::npos) << said;
+      EXPECT_NE(said.find(words), std::string::npos) << said;
+      EXPECT_NE(said.find(", capacity n = 100)"), std::string::npos) << said;
+      EXPECT_NO_THROW(context.barrier());
+    });
+  }
 }
 
 TEST_F(Jit, plans_by_a_tuning_table) {

@@ -66,18 +66,33 @@ TEST(Operation, RefusesToLoadWithoutACapacityForDynamicExtents) {
   World world({.size = 1, .heap_bytes = 1 << 20});
   const BuiltOperation built = host_operation("add_index", 1);
   expect_part(error_of([&] { world.run([&](Context& context) { const Operation operation(context, built); }); }),
-              "n is dynamic, so every launch must give it");
+              "n is dynamic, and capacity does not say how much launches will give at most");
 }
 
 TEST(Operation, TellsEveryRankThatTheyLoadDifferentKernels) {
   World world({.size = 2, .heap_bytes = 1 << 20});
   const std::array kernels{host_operation("add_index", 2), host_operation("note_order", 2)};
+  expect_part(
+      error_of([&] {
+        world.run([&](Context& context) {
+          const Operation operation(context, kernels.at(static_cast<std::size_t>(context.rank())), of_n(64));
+        });
+      }),
+      "rank 0: Operation(add_index, capacity n = 64, 768 bytes); rank 1: Operation(note_order, capacity n = 64, "
+      "768 bytes)");
+}
+
+/// Both take as much of the heap, and one would refuse launches that the other waits in.
+TEST(Operation, TellsEveryRankThatCapacitiesDiffer) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 2);
   expect_part(error_of([&] {
                 world.run([&](Context& context) {
-                  const Operation operation(context, kernels.at(static_cast<std::size_t>(context.rank())), of_n(64));
+                  const Operation operation(context, built, of_n(context.rank() == 0 ? 64 : 65));
                 });
               }),
-              "rank 0: Operation(add_index, 768 bytes); rank 1: Operation(note_order, 768 bytes)");
+              "rank 0: Operation(add_index, capacity n = 64, 768 bytes); rank 1: Operation(add_index, capacity n = 65, "
+              "768 bytes)");
 }
 
 TEST(Operation, GivesItsMemoryBack) {

@@ -46,6 +46,9 @@ class Extents {
   std::vector<Entry> entries_ = {};
 };
 
+/// "m = 5, n = 100", in the order of the names.
+std::string to_string(const Extents& extents);
+
 /// One dimension of a buffer: an extent times `factor`, divided by `divisor`, plus `offset`; the offset alone where it
 /// names no extent. all_gather's output has {world·m, n}.
 struct Dimension {
