@@ -51,18 +51,12 @@ class FunctionReference final : public Reference {
 
   ExpectedOutputs expect(const Manifest& manifest, const Extents& extents, const Scalars& scalars,
                          const std::vector<std::vector<Values>>& inputs) const override {
-    const auto world = static_cast<std::size_t>(manifest.problem.world);
-    std::vector<std::vector<Values>> values(manifest.arguments.size());  // [argument][rank]
-    std::size_t input = 0;
-    for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
-      const Argument& argument = manifest.arguments[i];
-      const bool is_input = argument.access != Access::write;
-      for (std::size_t rank = 0; rank < world; ++rank)
-        values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), untouched()));
-      if (is_input) ++input;
-    }
+    BuffersOfValues values = buffers(manifest, extents, inputs, untouched());
     call(manifest, extents, scalars, values);
     check_all_set(manifest, values);
+    BuffersOfValues again = buffers(manifest, extents, inputs, 0);
+    call(manifest, extents, scalars, again);
+    check_none_read(manifest, values, again);
     ExpectedOutputs expected;
     for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
       if (manifest.arguments[i].access == Access::read) continue;
@@ -75,12 +69,29 @@ class FunctionReference final : public Reference {
 
  private:
   using Function = void(const long long* extents, double* const* const* buffers, const void* const* scalars);
+  using BuffersOfValues = std::vector<std::vector<Values>>;  // [argument][rank]
+
+  /// With that in the buffers which are written only.
+  static BuffersOfValues buffers(const Manifest& manifest, const Extents& extents,
+                                 const std::vector<std::vector<Values>>& inputs, double before) {
+    const auto world = static_cast<std::size_t>(manifest.problem.world);
+    BuffersOfValues values(manifest.arguments.size());
+    std::size_t input = 0;
+    for (std::size_t i = 0; i < manifest.arguments.size(); ++i) {
+      const Argument& argument = manifest.arguments[i];
+      const bool is_input = argument.access != Access::write;
+      for (std::size_t rank = 0; rank < world; ++rank)
+        values[i].push_back(is_input ? inputs[rank][input] : Values(count_of(argument, extents), before));
+      if (is_input) ++input;
+    }
+    return values;
+  }
 
   /// A NaN that no arithmetic makes.
   static double untouched() { return std::bit_cast<double>(std::uint64_t{0x7ff4'6972'6973'6765}); }
 
   /// What a reference leaves out would pass for what a kernel leaves out.
-  static void check_all_set(const Manifest& manifest, const std::vector<std::vector<Values>>& values) {
+  static void check_all_set(const Manifest& manifest, const BuffersOfValues& values) {
     const auto is_untouched = [](double value) {
       return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(untouched());
     };
@@ -97,8 +108,28 @@ class FunctionReference final : public Reference {
     }
   }
 
-  void call(const Manifest& manifest, const Extents& extents, const Scalars& scalars,
-            std::vector<std::vector<Values>>& values) const {
+  /// What was there before would be in the kernel's results, too: a NaN that passes for any other.
+  static void check_none_read(const Manifest& manifest, const BuffersOfValues& values, const BuffersOfValues& again) {
+    const auto same = [](double a, double b) {
+      return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+    };
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (manifest.arguments[i].access == Access::read) continue;
+      for (std::size_t rank = 0; rank < values[i].size(); ++rank) {
+        const Values& first = values[i][rank];
+        const auto differing = std::ranges::mismatch(first, again[i][rank], same).in1;
+        if (differing == first.end()) continue;
+        throw std::runtime_error("the reference of " + manifest.name + " computes element " +
+                                 std::to_string(differing - first.begin()) + " of '" + manifest.arguments[i].name +
+                                 "' on rank " + std::to_string(rank) +
+                                 " from what a buffer holds before that is only written; where a kernel reads its "
+                                 "buffer, too, say so: arguments: {" +
+                                 manifest.arguments[i].name + ": {access: update}}");
+      }
+    }
+  }
+
+  void call(const Manifest& manifest, const Extents& extents, const Scalars& scalars, BuffersOfValues& values) const {
     std::vector<long long> lengths;
     lengths.reserve(manifest.problem.extents.size());
     for (const NamedExtent& extent : manifest.problem.extents) lengths.push_back(extents.at(extent.name));

@@ -351,5 +351,38 @@ TEST_F(UserKernel, whose_reference_leaves_something_out_is_not_verified) {
   }
 }
 
+// Windows writes the mark; a comment at the end of a file may go on with a backslash.
+TEST_F(UserKernel, whose_file_begins_or_ends_strangely_is_read_as_a_compiler_does) {
+  const std::string text =
+      "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+      "constexpr i32 sum_to(i32 n) { return n == 0 ? 0 : n + sum_to(n - 1); }\n"
+      "__device__ void f(const Context&, f32* output) { for (int i = 0; i < 12; ++i) output[i] = sum_to(4); }\n";
+  write("r.cpp", "void r(double* const* output) { for (int i = 0; i < 36; ++i) output[i / 12][i % 12] = 10; } // \\");
+  for (const std::string& file : {"\xEF\xBB\xBF" + text, text + "// \\", text + "// \\\n\n"}) {
+    write("k.hip", file);
+    EXPECT_TRUE(run(plan(description("    reference: {source: r.cpp, function: r}\n"))).passed) << file;
+  }
+}
+
+// Both would be NaN, whatever they make of it.
+TEST_F(UserKernel, whose_reference_reads_what_is_only_written_is_not_verified) {
+  write("k.hip",
+        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+        "__device__ void f(const Context&, f32* output) { output[0] += 2; }\n");
+  write("r.cpp",
+        "void r(double* const* output) {\n"
+        "  for (int i = 0; i < 36; ++i) output[i / 12][i % 12] = i == 3 ? output[0][3] + 1 : 0;\n}\n");
+  try {
+    run(plan(description("    reference: {source: r.cpp, function: r}\n")));
+    FAIL() << "it was verified";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("computes element 3 of 'output' on rank 0 from what a buffer holds before"),
+        std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("{output: {access: update}}"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace iris::test
