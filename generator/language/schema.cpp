@@ -234,7 +234,7 @@ class Checker {
     if (key != keys && value.find(keys.substr(key.size() + 1))) return;
     std::string message = "missing key '" + key + "' of ";
     message.append(label_of(node, name));
-    if (!name.context.empty()) message.append(" for ").append(name.context);
+    if (!name.context.empty() && name.context != label_of(node, name)) message.append(" for ").append(name.context);
     message.append("; add ").append(key).append(": ").append(expected(*node.property(key)));
     if (key != keys) message.append(", or ").append(keys.substr(key.size() + 1)).append(": for a kernel of your own");
     report_.error(value.where, std::move(message));

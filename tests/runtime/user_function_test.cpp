@@ -293,6 +293,14 @@ const std::vector<Wrong>& wrong_functions() {
   static const std::string include = "#include <iris/device/numeric.hpp>\nusing namespace iris::device;\n";
   static const std::vector<Wrong> all = {
       {"no such file", "    epilogue: {source: none.hip, function: f}\n", "", {"spec.yaml:8:24", "no such file"}},
+      {"recursion",
+       epilogue,
+       include + "__device__ f32 f(f32 x) { return x < 0 ? x : f(x - 1); }\n",
+       {"w.hip:3:46: error: 'f' calls itself, for which a thread has no stack; write a loop"}},
+      {"the thread",
+       operation,
+       include + "__device__ f32 f(f32 a, f32 b) { return a + b + thread_index(); }\n",
+       {"w.hip:3:49: error: an element's value cannot depend on the thread that computes it", "'thread_index'"}},
       {"no such function",
        epilogue,
        "void g() {}\n",

@@ -107,8 +107,9 @@ void Parsed::read(const ParseRequest& request) {
   collector_ = std::make_unique<DiagnosticCollector>(keys_of(request.headers));
   texts_[before_file] = request.before;
   texts_[after_file] = request.after;
-  // The user's lines stay in the main file, where they are; what follows them is a line behind the last.
-  if (!request.after.empty()) source_ += "\n" + quoted_include(after_file);
+  // The user's lines stay in the main file, where they are; what follows them is behind the last, whether or not that
+  // has an end, or goes on with a backslash.
+  if (!request.after.empty()) source_ += "\n\n" + quoted_include(after_file);
 
   const auto files = source_files(texts_);
   const std::vector<std::string> arguments = arguments_for(request);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/jit/clang/parse.hpp"
+#include "runtime/jit/clang/read/calls.hpp"
 #include "runtime/jit/clang/read/entry.hpp"
 #include "runtime/jit/clang/read/library_names.hpp"
 #include "runtime/jit/clang/read/placement.hpp"
@@ -110,6 +111,11 @@ json read(const json& question, Kind kind) {
   const std::string over = kind == Kind::function ? "that of its values" : "Config";
   const Found first = look_for(request, entry_name, over);
   const auto refused = [&](std::vector<Diagnostic> problems) {
+    if (!has_errors(problems)) {
+      const std::string why = "'" + entry_name + "' cannot be taken for " + over + ", for a reason that the compiler " +
+                              "does not give; a macro may have changed a name";
+      problems.push_back({.message = why, .place = first.place});
+    }
     explain_library_names(problems, purpose);
     return answer_of(shown(std::move(problems), entry_name, first.place));
   };
@@ -132,12 +138,14 @@ json read(const json& question, Kind kind) {
     case Kind::kernel:
       describe_entry(parsed, *function, {extents, question.at("named").get<std::vector<std::string>>()}, answer, own);
       describe_reach(parsed, *function, extents, answer, own);
+      check_calls(parsed, *function, false, own);
       break;
     case Kind::reference:
       describe_reference(*function, extents, question, answer, own);
       break;
     case Kind::function:
       describe_function(parsed, *function, question.at("type"), answer, own);
+      check_calls(parsed, *function, true, own);
       break;
   }
   const Ranges left_out = place_in_namespace(parsed, own);

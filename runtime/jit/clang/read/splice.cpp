@@ -61,7 +61,9 @@ class Splicer {
   SplicedText splice() {
     const clang::FileID main = sources_.getMainFileID();
     add_file(main, sources_.getFileEntryRefForID(main)->getName().str());
-    result_.text.erase(result_.text.find_last_not_of('\n') + 2);
+    const std::size_t last = result_.text.find_last_not_of('\n');
+    result_.text.erase(last + 2);
+    if (result_.text[last] == '\\') result_.text += '\n';  // which would take the next line in
     leave_out_empty_lines(main);
     result_.macros = macros();
     return std::move(result_);
@@ -107,8 +109,9 @@ class Splicer {
     const llvm::MemoryBufferRef buffer = sources_.getBufferOrFake(file);
     const std::string blanked = without_left_out(file, buffer.getBuffer().str());
     const llvm::StringRef text = blanked;
+    constexpr llvm::StringRef byte_order_mark = "\xEF\xBB\xBF";
     clang::Lexer lexer(file, buffer, sources_, preprocessor_.getLangOpts());
-    std::size_t copied = 0;
+    std::size_t copied = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
     clang::Token token;
     for (bool last = lexer.LexFromRawLexer(token); !last; last = lexer.LexFromRawLexer(token)) {
       if (!token.is(clang::tok::hash) || !token.isAtStartOfLine()) continue;
