@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -286,23 +287,41 @@ TEST(ProcessGroupOthers, DeathOfAnotherDoesNotDisturbAGroup) {
   }
 }
 
+class ProcessSurvivors : public testing::TestWithParam<std::vector<int>> {};
+
+// Rank 0's process is the one through which the others speak.
+INSTANTIATE_TEST_SUITE_P(Dead, ProcessSurvivors,
+                         testing::Values(std::vector{0}, std::vector{1}, std::vector{1, 3}, std::vector{0, 1},
+                                         std::vector{0, 3}));
+
 /// Those that are left, by what the old world's Bootstrap says, in a world of their own.
-TEST_P(ProcessGroupDeath, LeavesSurvivorsThatBuildASmallerWorld) {
-  const auto outcomes = run_ranks(4, [&](int number) {
+TEST_P(ProcessSurvivors, BuildASmallerWorld) {
+  const std::vector<int>& dead = GetParam();
+  const auto is_dead = [&](int number) { return std::ranges::find(dead, number) != dead.end(); };
+  const int ranks = 3 + static_cast<int>(dead.size());
+  const auto outcomes = run_ranks(ranks, [&](int number) {
     const std::shared_ptr<Bootstrap> all = connect_processes();
-    std::vector<int> survivors;
     {
       World world = World::join({.heap_bytes = 1 << 16}, all);
       error_of([&] {
         world.run([&](Context& context) {
           context.barrier();
-          if (number == GetParam()) ::kill(::getpid(), SIGKILL);
+          // One after the other: the first cannot tell of the second.
+          while (is_dead(number) && number != dead.front() && all->lost(dead.front()).empty()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+          if (is_dead(number)) ::kill(::getpid(), SIGKILL);
           context.barrier();
         });
       });
     }
-    for (int rank = 0; rank < 4; ++rank) {
-      if (all->lost(rank).empty()) survivors.push_back(rank);
+    std::vector<int> survivors;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // for the last of them to die
+    while (survivors.size() != 3 && std::chrono::steady_clock::now() < end) {
+      survivors.clear();
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (all->lost(rank).empty()) survivors.push_back(rank);
+      }
     }
     World world = World::join({.heap_bytes = 1 << 16}, connect_processes({.ranks = survivors}));
     std::string said = std::to_string(world.size()) + ":";
@@ -318,9 +337,10 @@ TEST_P(ProcessGroupDeath, LeavesSurvivorsThatBuildASmallerWorld) {
     });
     return said;
   });
-  const int sum = 10 - (GetParam() + 1);
-  for (int rank = 0; rank < 4; ++rank) {
-    if (rank == GetParam()) continue;
+  int sum = 0;
+  for (int rank = 0; rank < ranks; ++rank) sum += is_dead(rank) ? 0 : rank + 1;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (is_dead(rank)) continue;
     EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].said,
               "3:" + std::to_string(sum) + "," + std::to_string(64 * sum));
   }

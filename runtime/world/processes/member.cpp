@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +27,22 @@ constexpr std::chrono::milliseconds between_attempts{5};
 
 std::string seconds(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
+}
+
+/// The processes of all ranks, by the numbers that the hub has for them.
+std::vector<RankProcess> open_processes(const std::vector<std::string>& numbers, int own) {
+  const bool same_numbers = numbers.at(static_cast<std::size_t>(own)) == std::to_string(::getpid());
+  std::vector<RankProcess> processes;
+  for (const std::string& number : numbers) {
+    const long handle = same_numbers ? ::syscall(SYS_pidfd_open, std::stol(number), 0) : -1;
+    processes.push_back({number, Descriptor(static_cast<int>(handle))});
+  }
+  return processes;
+}
+
+bool has_ended(const RankProcess& process) {
+  pollfd handle{process.handle.get(), POLLIN, 0};
+  return handle.fd >= 0 && ::poll(&handle, 1, 0) > 0;
 }
 
 }  // namespace
@@ -225,9 +243,13 @@ std::string Member::notice(int rank) const {
   return notices_.at(static_cast<std::size_t>(rank));
 }
 
+/// Without the hub, who else has ended shows by the processes alone.
 std::string Member::lost(int rank) const {
   const std::lock_guard lock(mutex_);
-  return lost_.at(static_cast<std::size_t>(rank));
+  const auto place = static_cast<std::size_t>(rank);
+  if (!lost_.at(place).empty() || !hub_is_gone_ || processes_.empty() || !has_ended(processes_[place]))
+    return lost_[place];
+  return "rank " + std::to_string(rank) + " (process " + processes_[place].number + ") has ended, as rank 0 has";
 }
 
 void Member::serve() {
@@ -285,7 +307,7 @@ void Member::take(Message& message) {
   switch (message.kind) {
     case Message::Kind::welcome:
       welcome_ = true;
-      hub_process_ = unpack(message.bytes, static_cast<std::size_t>(self_.size)).front();
+      processes_ = open_processes(unpack(message.bytes, static_cast<std::size_t>(self_.size)), self_.rank);
       return;
     case Message::Kind::refused:
       refusal_ = std::move(message.text);
@@ -324,7 +346,7 @@ void Member::lose_hub(const std::string& how) {
   ++news_;
   if (leaving_ || !lost_.front().empty()) return;  // we, or it, have said so
   std::string words = "rank 0";
-  if (!hub_process_.empty()) words += " (process " + hub_process_ + ")";
+  if (!processes_.empty()) words += " (process " + processes_.front().number + ")";
   words += " " + how;
   words += last_call_.empty() ? " before its first call" : " after its call of " + last_call_;
   lost_.front() = words;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/manifest/descriptor.hpp"
 #include "iris/bootstrap.hpp"
 #include "iris/log.hpp"
 #include "runtime/world/processes/channel.hpp"
@@ -16,6 +17,12 @@
 #include "runtime/world/processes/service.hpp"
 
 namespace iris {
+
+/// A rank's process, of which the kernel tells when it has ended.
+struct RankProcess {
+  std::string number;
+  Descriptor handle;  ///< none where this process sees others than the hub does, as in a container of its own
+};
 
 /// One process's connection to the hub, which is in rank 0's process: a thread reads, writes and shows that this
 /// process lives, while the program's own threads do what they do.
@@ -67,7 +74,7 @@ class Member final : public Bootstrap, public std::enable_shared_from_this<Membe
   bool hub_is_gone_ = false;
   bool welcome_ = false;
   std::string refusal_;
-  std::string hub_process_;
+  std::vector<RankProcess> processes_;  ///< by rank; none before the welcome
   std::string call_;
   std::uint64_t call_number_ = 0;  // its number, which the answer bears
   std::string last_call_;          // that all ranks have made
