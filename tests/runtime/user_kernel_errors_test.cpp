@@ -97,6 +97,14 @@ const std::vector<Wrong>& wrong_sources() {
        "",
        source("f32* output, i64 n", "output[0] = Config::missing;"),
        {"k.hip:6:23: error: no member named 'missing' in 'irisgen_reading::Config'"}},
+      {"a buffer of other ranks that is not marked",
+       "",
+       source("f32* output, f32* sent, i64 n",
+              "const f32* begin = sent + 1; output[0] = load(context, &begin[n], 0); store(context, output + n, 1.0f, "
+              "0);"),
+       {"k.hip:6:58: error: 'sent' is reached on another rank, and launches would take any memory for it; write "
+        "IRIS_SYMMETRIC before its type, at ",
+        "k.hip:5:61", "k.hip:6:88: error: 'output' is reached on another rank"}},
       {"recursion",
        "",
        source("f32* output, i64 n", "output[0] = down(n);",

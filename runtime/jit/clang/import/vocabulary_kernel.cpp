@@ -1,7 +1,6 @@
 #include "runtime/jit/clang/import/vocabulary_kernel.hpp"
 
 #include <clang/AST/ASTContext.h>
-#include <clang/AST/Attr.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/DynamicRecursiveASTVisitor.h>
@@ -15,6 +14,7 @@
 
 #include "runtime/jit/clang/import/kernels.hpp"
 #include "runtime/jit/clang/import/parameters.hpp"
+#include "runtime/jit/clang/read/entry.hpp"
 
 namespace iris::clang_library::importing {
 namespace {
@@ -149,11 +149,6 @@ long long number_at(const Parsed& parsed, const clang::CallExpr* call, unsigned 
   clang::Expr::EvalResult result;
   if (call == nullptr || i >= call->getNumArgs() || call->getArg(i)->isValueDependent()) return 0;
   return call->getArg(i)->EvaluateAsInt(result, parsed.ast()) ? result.Val.getInt().getExtValue() : 0;
-}
-
-bool is_symmetric(const clang::ParmVarDecl& parameter) {
-  return std::ranges::any_of(parameter.specific_attrs<clang::AnnotateAttr>(),
-                             [](const clang::AnnotateAttr* one) { return one->getAnnotation() == "iris_symmetric"; });
 }
 
 /// `launch.workspace<T>()`, which does not say how much: templates of irisgen's own have that from their plans.

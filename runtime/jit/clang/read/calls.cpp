@@ -128,7 +128,66 @@ class Descent {
   std::vector<Step> way_;
 };
 
+/// The arguments of a function of the vocabulary that are addresses on this rank of what is reached on another.
+std::vector<unsigned> reached_elsewhere(const clang::CallExpr& call) {
+  const FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr || !callee->getDeclName().isIdentifier()) return {};
+  static const std::map<std::string, std::pair<unsigned, std::vector<unsigned>>> functions = {
+      {"load", {3, {1}}},    {"store", {4, {1}}},   {"get", {5, {1}}},     {"put", {5, {2}}},
+      {"copy", {6, {1, 2}}}, {"on_rank", {3, {1}}}, {"on_peers", {2, {1}}}};
+  const auto found = functions.find(callee->getName().str());
+  const bool fits = found != functions.end() && call.getNumArgs() == found->second.first &&
+                    callee->getQualifiedNameAsString() == "iris::device::" + found->first;
+  return fits ? found->second.second : std::vector<unsigned>();
+}
+
+/// Of an address within a buffer the parameter that is its beginning; null if that is not plain.
+const clang::ParmVarDecl* buffer_of(const clang::Expr* address, int depth = 0) {
+  constexpr int most = 32;
+  address = address->IgnoreParenImpCasts();
+  if (depth > most) return nullptr;
+  if (const auto* sum = llvm::dyn_cast<clang::BinaryOperator>(address); sum != nullptr && sum->isAdditiveOp()) {
+    const bool left = sum->getLHS()->getType()->isPointerType();
+    return buffer_of(left ? sum->getLHS() : sum->getRHS(), depth + 1);
+  }
+  if (const auto* taken = llvm::dyn_cast<clang::UnaryOperator>(address);
+      taken != nullptr && taken->getOpcode() == clang::UO_AddrOf) {
+    const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(taken->getSubExpr()->IgnoreParenImpCasts());
+    return element == nullptr ? nullptr : buffer_of(element->getBase(), depth + 1);
+  }
+  const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(address);
+  if (reference == nullptr) return nullptr;
+  if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(reference->getDecl())) return parameter;
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+  const bool is_pointer = variable != nullptr && variable->getType()->isPointerType() && variable->hasInit();
+  return is_pointer ? buffer_of(variable->getInit(), depth + 1) : nullptr;
+}
+
+class Reached : public clang::DynamicRecursiveASTVisitor {
+ public:
+  explicit Reached(Problems& problems) : problems_(problems) {}
+
+  bool VisitCallExpr(clang::CallExpr* call) override {
+    for (const unsigned argument : reached_elsewhere(*call)) {
+      const clang::ParmVarDecl* buffer = buffer_of(call->getArg(argument));
+      if (buffer == nullptr || is_symmetric(*buffer)) continue;
+      problems_.add(call->getArg(argument)->getBeginLoc(),
+                    "'" + buffer->getNameAsString() + "' is reached on another rank, and launches would take any " +
+                        "memory for it; write IRIS_SYMMETRIC before its type, at " +
+                        problems_.place_text(buffer->getLocation()));
+    }
+    return true;
+  }
+
+ private:
+  Problems& problems_;
+};
+
 }  // namespace
+
+void check_symmetric(const FunctionDecl& entry, Problems& problems) {
+  Reached(problems).TraverseStmt(entry.getBody());
+}
 
 void check_calls(const Parsed& parsed, const FunctionDecl& entry, bool of_values, Problems& problems) {
   Descent(parsed, of_values, problems).go(entry);

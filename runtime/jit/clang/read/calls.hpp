@@ -11,4 +11,8 @@ namespace iris::clang_library {
 /// references call where there are no threads, so that they may not ask which one they are, nor meet others.
 void check_calls(const Parsed& parsed, const clang::FunctionDecl& entry, bool of_values, Problems& problems);
 
+/// Buffers that a kernel's entry reaches on other ranks by the vocabulary's functions, and that are not marked as
+/// symmetric: launches would take any memory for them.
+void check_symmetric(const clang::FunctionDecl& entry, Problems& problems);
+
 }  // namespace iris::clang_library

@@ -65,11 +65,6 @@ bool is_context(clang::QualType type) {
   return record != nullptr && record->getQualifiedNameAsString() == "iris::device::Context";
 }
 
-bool is_symmetric(const clang::ParmVarDecl& parameter) {
-  return std::ranges::any_of(parameter.specific_attrs<clang::AnnotateAttr>(),
-                             [](const clang::AnnotateAttr* one) { return one->getAnnotation() == "iris_symmetric"; });
-}
-
 /// A documentation comment in paragraphs of one line each, without what it says of parameters.
 struct Comment {
   std::string text;
@@ -295,6 +290,11 @@ void check_value(const clang::ParmVarDecl& parameter, const std::string& functio
 }
 
 }  // namespace
+
+bool is_symmetric(const clang::ParmVarDecl& parameter) {
+  return std::ranges::any_of(parameter.specific_attrs<clang::AnnotateAttr>(),
+                             [](const clang::AnnotateAttr* one) { return one->getAnnotation() == "iris_symmetric"; });
+}
 
 const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
                                    Problems& problems) {

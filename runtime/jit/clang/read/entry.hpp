@@ -39,6 +39,9 @@ class Problems {
 const clang::NamedDecl* find_entry(const Parsed& parsed, const std::string& name, const std::string& over,
                                    Problems& problems);
 
+/// Whether the user has marked it: IRIS_SYMMETRIC.
+bool is_symmetric(const clang::ParmVarDecl& parameter);
+
 /// Of a template the function that was made of it for `type`: f32, say, or irisgen_reading::Config.
 const clang::FunctionDecl* instantiated(const clang::NamedDecl& entry, const std::string& type);
 

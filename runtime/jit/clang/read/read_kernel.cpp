@@ -139,6 +139,7 @@ json read(const json& question, Kind kind) {
       describe_entry(parsed, *function, {extents, question.at("named").get<std::vector<std::string>>()}, answer, own);
       describe_reach(parsed, *function, extents, answer, own);
       check_calls(parsed, *function, false, own);
+      check_symmetric(*function, own);
       break;
     case Kind::reference:
       describe_reference(*function, extents, question, answer, own);
