@@ -234,6 +234,21 @@ TEST_F(Import, tells_what_the_body_does_with_a_buffer) {
     EXPECT_NE(description.find(line), std::string::npos) << line << "\n" << description;
 }
 
+// A kernel in the vocabulary may read what it, or another rank, has written: only one statement tells.
+TEST_F(Import, tells_what_a_statement_of_the_vocabulary_updates) {
+  const std::string description =
+      imported(
+          "#include <iris/device/launch.hpp>\nusing namespace iris::device;\n"
+          "template <typename Config>\n"
+          "__device__ void f(const Context&, const f32* x, f32* sum, f32* scaled, f32* out, i64 n) {\n"
+          "  for (i64 i = thread_index(); i < n; i += Config::threads) {\n"
+          "    sum[i] = sum[i] + x[i];\n    f32* const to = scaled + i;\n    *to = 2 * *to;\n"
+          "    out[i] = x[i];\n    out[0] = out[i] > 0 ? 1 : 2;\n  }\n}\n")
+          .description;
+  for (const char* line : {"#   x: read, f32", "#   sum: updated, f32", "#   scaled: updated, f32"})
+    EXPECT_NE(description.find(line), std::string::npos) << line << "\n" << description;
+}
+
 // A thousand lines of host code that nobody can read without its headers.
 TEST_F(Import, is_not_kept_from_a_kernel_by_host_code) {
   std::string source = "#include <torch/all.h>\n";

@@ -114,13 +114,38 @@ class Aliases : public clang::DynamicRecursiveASTVisitor {
   }
 };
 
+/// Whether an element of the memory of `root` is read within an expression.
+class Reads : public clang::DynamicRecursiveASTVisitor {
+ public:
+  Reads(const Aliases& aliases, const clang::ParmVarDecl* root, clang::Expr* expression)
+      : aliases_(aliases), root_(root) {
+    TraverseStmt(expression);
+  }
+  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* place) override { return note(place); }
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
+    return operation->getOpcode() != clang::UO_Deref || note(operation);
+  }
+
+  bool found = false;
+
+ private:
+  bool note(const clang::Expr* place) {
+    found = found || aliases_.root_of(pointer_of(place)) == root_;
+    return true;
+  }
+
+  const Aliases& aliases_;
+  const clang::ParmVarDecl* root_;
+};
+
 class Uses : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Uses(const Aliases& aliases) : aliases_(aliases) {}
   std::map<const clang::ParmVarDecl*, Access> found;
 
   bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
-    if (operation->isAssignmentOp()) assign(operation->getLHS(), operation->isCompoundAssignmentOp());
+    if (operation->isAssignmentOp())
+      assign(operation->getLHS(), operation->isCompoundAssignmentOp(), operation->getRHS());
     if (operation->getOpcode() == clang::BO_Assign) exchange(*operation);
     return true;
   }
@@ -153,12 +178,14 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
     found[to].updates = true;
     found[from].updates = true;
   }
-  void assign(const clang::Expr* place, bool updates) {
+  /// By the operator, or since the value comes from the same buffer: y[i] = y[i] + x.
+  void assign(const clang::Expr* place, bool updates, clang::Expr* value = nullptr) {
     const clang::Expr* dereference = dereference_of(place);
     if (dereference == nullptr) return;
     assigned_.insert(dereference);
     const clang::ParmVarDecl* root = aliases_.root_of(dereference);
     if (root == nullptr) return;
+    updates = updates || (value != nullptr && Reads(aliases_, root, value).found);
     (updates ? found[root].updates : found[root].writes) = true;
   }
   /// A dereference that is no assignment's place, nor on the way to another: those are visited before.
