@@ -119,12 +119,12 @@ class FunctionReference final : public Reference {
         const Values& first = values[i][rank];
         const auto differing = std::ranges::mismatch(first, again[i][rank], same).in1;
         if (differing == first.end()) continue;
-        throw std::runtime_error("the reference of " + manifest.name + " computes element " +
+        throw std::runtime_error("the reference of " + manifest.name + " gives another element " +
                                  std::to_string(differing - first.begin()) + " of '" + manifest.arguments[i].name +
                                  "' on rank " + std::to_string(rank) +
-                                 " from what a buffer holds before that is only written; where a kernel reads its "
-                                 "buffer, too, say so: arguments: {" +
-                                 manifest.arguments[i].name + ": {access: update}}");
+                                 " when it is called again with other values in what is only written: it reads one of "
+                                 "these buffers, or keeps something between calls. Where a kernel reads its buffer, "
+                                 "too, say so: arguments: {NAME: {access: update}}");
       }
     }
   }

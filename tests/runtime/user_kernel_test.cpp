@@ -351,6 +351,36 @@ TEST_F(UserKernel, whose_reference_leaves_something_out_is_not_verified) {
   }
 }
 
+// What never runs is no call; a pointer that moves, or a lambda's own, is no buffer of the entry.
+TEST_F(UserKernel, that_names_what_never_runs_and_moves_pointers_is_taken) {
+  write("k.hip", R"(#include <iris/device/rma.hpp>
+using namespace iris::device;
+__device__ f32 twice(f32 x) {
+  decltype(twice(x)) y = x;
+  static_assert(sizeof(twice(1.0f)) == 4 && !noexcept(twice(1.0f)));
+  if constexpr (sizeof(f32) == 8) return twice(y); else return 2 * y;
+}
+constexpr i32 sum_of_table(i32 n) {
+  i32* table = new i32[4]{1, 2, 3, n};
+  const i32 sum = table[0] + table[3];
+  delete[] table;
+  return sum;
+}
+__device__ void f(const Context& context, const f32* input, f32* output, IRIS_SYMMETRIC f32* other, i64 n) {
+  constexpr i32 one = sum_of_table(0);
+  const auto read = [&](const f32* from, i64 i) { return load(context, from + i, 0); };
+  const f32* from = input;
+  f32 sum = 0;
+  for (int step = 0; step < 2; ++step) {
+    sum += step > 0 ? load(context, from, context.rank) : *from;
+    from = other;
+  }
+  for (i64 i = 0; i < n; ++i) output[i] = one * twice(input[i]) + 0 * (read(other, i) + sum);
+}
+)");
+  EXPECT_NO_THROW(plan(description()));
+}
+
 // Windows writes the mark; a comment at the end of a file may go on with a backslash.
 TEST_F(UserKernel, whose_file_begins_or_ends_strangely_is_read_as_a_compiler_does) {
   const std::string text =
@@ -376,11 +406,9 @@ TEST_F(UserKernel, whose_reference_reads_what_is_only_written_is_not_verified) {
     run(plan(description("    reference: {source: r.cpp, function: r}\n")));
     FAIL() << "it was verified";
   } catch (const std::runtime_error& error) {
-    EXPECT_NE(
-        std::string(error.what()).find("computes element 3 of 'output' on rank 0 from what a buffer holds before"),
-        std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("gives another element 3 of 'output' on rank 0 when it is called again"),
+              std::string::npos)
         << error.what();
-    EXPECT_NE(std::string(error.what()).find("{output: {access: update}}"), std::string::npos) << error.what();
   }
 }
 

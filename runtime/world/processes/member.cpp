@@ -249,7 +249,7 @@ std::string Member::lost(int rank) const {
   const auto place = static_cast<std::size_t>(rank);
   if (!lost_.at(place).empty() || !hub_is_gone_ || processes_.empty() || !has_ended(processes_[place]))
     return lost_[place];
-  return "rank " + std::to_string(rank) + " (process " + processes_[place].number + ") has ended, as rank 0 has";
+  return "rank " + std::to_string(rank) + " (process " + processes_[place].number + ") has ended";
 }
 
 void Member::serve() {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,45 @@ namespace {
 
 using clang::FunctionDecl;
 
-/// A function's calls, in their order, and whether it asks the engine of the CPU for something.
-class Body : public clang::DynamicRecursiveASTVisitor {
+bool is_lambda(const FunctionDecl& function) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  return method != nullptr && method->getParent()->isLambda();
+}
+
+/// Lambdas are, whether or not the user means it.
+bool is_constexpr(const FunctionDecl& function) {
+  return function.isConstexpr() && !is_lambda(function);
+}
+
+/// What runs of a function: neither operands of decltype and the like nor branches that a constant discards.
+class Running : public clang::DynamicRecursiveASTVisitor {
+ public:
+  explicit Running(const clang::ASTContext& ast) : ast_(ast) {}
+
+  bool TraverseTypeLoc(clang::TypeLoc, bool) override { return true; }
+  bool TraverseUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr*) override { return true; }
+  bool TraverseCXXNoexceptExpr(clang::CXXNoexceptExpr*) override { return true; }
+  bool TraverseStaticAssertDecl(clang::StaticAssertDecl*) override { return true; }
+  bool TraverseIfStmt(clang::IfStmt* statement) override {
+    const auto taken = statement->getNondiscardedCase(ast_);
+    if (!taken) return clang::DynamicRecursiveASTVisitor::TraverseIfStmt(statement);
+    return TraverseStmt(statement->getInit()) && TraverseStmt(*taken);
+  }
+
+ private:
+  const clang::ASTContext& ast_;
+};
+
+/// A function's calls, in their order, and whether it asks the engine of the CPU for something. Lambdas are functions
+/// of their own.
+class Body : public Running {
  public:
   struct Call {
     const FunctionDecl* callee;
     clang::SourceLocation where;
   };
 
-  explicit Body(const FunctionDecl& function) {
+  explicit Body(const FunctionDecl& function) : Running(function.getASTContext()) {
     ShouldVisitImplicitCode = true;  // destructors
     TraverseStmt(function.getBody());
     const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(&function);
@@ -31,6 +62,9 @@ class Body : public clang::DynamicRecursiveASTVisitor {
     for (const clang::CXXCtorInitializer* member : constructor->inits()) TraverseStmt(member->getInit());
   }
 
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
+    return std::ranges::all_of(lambda->capture_inits(), [&](clang::Expr* init) { return TraverseStmt(init); });
+  }
   bool VisitDeclRefExpr(clang::DeclRefExpr* reference) override {
     add(reference->getDecl(), reference->getExprLoc());
     const clang::IdentifierInfo* name = reference->getDecl()->getIdentifier();
@@ -76,7 +110,7 @@ class Descent {
   void go(const FunctionDecl& function) {
     if (!seen_.emplace(&function, true).second) return;
     const Body body(function);
-    if (is_users(function.getLocation())) {
+    if (is_users(function.getLocation()) && !is_constexpr(function)) {
       for (const clang::SourceLocation where : body.allocations) {
         problems_.add(where, "kernels have no allocator; use an array, or ask for a workspace");
       }
@@ -103,7 +137,7 @@ class Descent {
   }
 
   void refuse_recursion(const FunctionDecl& callee) {
-    if (callee.isConstexpr() || !is_users(way_.back().where)) return;
+    if (is_constexpr(callee) || !is_users(way_.back().where)) return;
     const FunctionDecl* caller = way_.back().caller;
     const std::string name = "'" + callee.getNameAsString() + "'";
     problems_.add(way_.back().where, name + (caller == &callee ? " calls itself" : " is called again before it ends") +
@@ -141,35 +175,38 @@ std::vector<unsigned> reached_elsewhere(const clang::CallExpr& call) {
   return fits ? found->second.second : std::vector<unsigned>();
 }
 
-/// Of an address within a buffer the parameter that is its beginning; null if that is not plain.
-const clang::ParmVarDecl* buffer_of(const clang::Expr* address, int depth = 0) {
-  constexpr int most = 32;
-  address = address->IgnoreParenImpCasts();
-  if (depth > most) return nullptr;
-  if (const auto* sum = llvm::dyn_cast<clang::BinaryOperator>(address); sum != nullptr && sum->isAdditiveOp()) {
-    const bool left = sum->getLHS()->getType()->isPointerType();
-    return buffer_of(left ? sum->getLHS() : sum->getRHS(), depth + 1);
-  }
-  if (const auto* taken = llvm::dyn_cast<clang::UnaryOperator>(address);
-      taken != nullptr && taken->getOpcode() == clang::UO_AddrOf) {
-    const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(taken->getSubExpr()->IgnoreParenImpCasts());
-    return element == nullptr ? nullptr : buffer_of(element->getBase(), depth + 1);
-  }
-  const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(address);
-  if (reference == nullptr) return nullptr;
-  if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(reference->getDecl())) return parameter;
-  const auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
-  const bool is_pointer = variable != nullptr && variable->getType()->isPointerType() && variable->hasInit();
-  return is_pointer ? buffer_of(variable->getInit(), depth + 1) : nullptr;
-}
-
-class Reached : public clang::DynamicRecursiveASTVisitor {
+/// Variables that are given another value, or may be.
+class Assigned : public clang::DynamicRecursiveASTVisitor {
  public:
-  explicit Reached(Problems& problems) : problems_(problems) {}
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
+    return !operation->isAssignmentOp() || note(operation->getLHS());
+  }
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
+    const bool changes = operation->isIncrementDecrementOp() || operation->getOpcode() == clang::UO_AddrOf;
+    return !changes || note(operation->getSubExpr());
+  }
+
+  std::set<const clang::ValueDecl*> variables;
+
+ private:
+  bool note(const clang::Expr* place) {
+    const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(place->IgnoreParenImpCasts());
+    if (reference != nullptr) variables.insert(reference->getDecl());
+    return true;
+  }
+};
+
+class Reached : public Running {
+ public:
+  Reached(const FunctionDecl& entry, Problems& problems)
+      : Running(entry.getASTContext()), entry_(entry), problems_(problems) {
+    assigned_.TraverseStmt(entry.getBody());
+    TraverseStmt(entry.getBody());
+  }
 
   bool VisitCallExpr(clang::CallExpr* call) override {
     for (const unsigned argument : reached_elsewhere(*call)) {
-      const clang::ParmVarDecl* buffer = buffer_of(call->getArg(argument));
+      const clang::ParmVarDecl* buffer = buffer_of(call->getArg(argument), 0);
       if (buffer == nullptr || is_symmetric(*buffer)) continue;
       problems_.add(call->getArg(argument)->getBeginLoc(),
                     "'" + buffer->getNameAsString() + "' is reached on another rank, and launches would take any " +
@@ -180,13 +217,38 @@ class Reached : public clang::DynamicRecursiveASTVisitor {
   }
 
  private:
+  /// Of an address within a buffer the entry's parameter that is its beginning; null if that is not plain.
+  const clang::ParmVarDecl* buffer_of(const clang::Expr* address, int depth) const {
+    constexpr int most = 32;
+    address = address->IgnoreParenImpCasts();
+    if (depth > most) return nullptr;
+    if (const auto* sum = llvm::dyn_cast<clang::BinaryOperator>(address); sum != nullptr && sum->isAdditiveOp()) {
+      const bool left = sum->getLHS()->getType()->isPointerType();
+      return buffer_of(left ? sum->getLHS() : sum->getRHS(), depth + 1);
+    }
+    if (const auto* taken = llvm::dyn_cast<clang::UnaryOperator>(address);
+        taken != nullptr && taken->getOpcode() == clang::UO_AddrOf) {
+      const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(taken->getSubExpr()->IgnoreParenImpCasts());
+      return element == nullptr ? nullptr : buffer_of(element->getBase(), depth + 1);
+    }
+    const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(address);
+    if (reference == nullptr || assigned_.variables.contains(reference->getDecl())) return nullptr;
+    if (const auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(reference->getDecl()))
+      return parameter->getDeclContext() == &entry_ ? parameter : nullptr;
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(reference->getDecl());
+    const bool is_pointer = variable != nullptr && variable->getType()->isPointerType() && variable->hasInit();
+    return is_pointer ? buffer_of(variable->getInit(), depth + 1) : nullptr;
+  }
+
+  const FunctionDecl& entry_;
   Problems& problems_;
+  Assigned assigned_;
 };
 
 }  // namespace
 
 void check_symmetric(const FunctionDecl& entry, Problems& problems) {
-  Reached(problems).TraverseStmt(entry.getBody());
+  const Reached reached(entry, problems);
 }
 
 void check_calls(const Parsed& parsed, const FunctionDecl& entry, bool of_values, Problems& problems) {
