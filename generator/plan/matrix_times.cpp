@@ -49,8 +49,8 @@ std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& reques
   for (Tiles tiles : units.tiles) {
     tiles.k = depth_of(request.problem, tiles.k);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
-    const bool has_links = products.gathers_rows || products.sends_beside || products.shipped_bytes > 0;
-    const bool suits = (!products.completes_tiles || even) && (!has_links || tiles.n % 64 == 0);
+    const bool beside_links = products.gathers_rows || products.sends_beside || products.shipped_bytes > 0;
+    const bool suits = (!products.completes_tiles || even) && (!beside_links || tiles.n % 64 == 0);
     if (!suits && !request.wanted("tile_n")) continue;
     if (!units.holds(request.problem, products, tiles)) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&

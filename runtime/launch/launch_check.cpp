@@ -201,6 +201,14 @@ std::int64_t workspace_bytes(const Manifest& manifest, std::size_t kernel, const
 
 }  // namespace
 
+Extents resolve_capacity(const Manifest& manifest, const Extents& given) {
+  for (const std::string& name : manifest.problem.dynamic_extents()) {
+    if (given.find(name)) continue;
+    throw error_of(manifest, name + " is dynamic, and capacity does not say how much launches will give at most");
+  }
+  return resolve_extents(manifest, given);
+}
+
 Extents resolve_extents(const Manifest& manifest, const Extents& given) {
   for (const auto& [name, value] : given) {
     if (!manifest.problem.has_extent(name)) {

@@ -13,6 +13,8 @@ namespace iris {
 /// extent if one is missing, unknown, negative, contradicts the manifest, does not divide as a buffer's shape demands,
 /// or makes a buffer of more than 2^62 bytes.
 Extents resolve_extents(const Manifest& manifest, const Extents& given);
+/// The same of what bounds the extents of all launches.
+Extents resolve_capacity(const Manifest& manifest, const Extents& given);
 
 /// Throws if a dynamic extent is larger than the operation was loaded for.
 void check_capacity(const Manifest& manifest, const Extents& extents, const Extents& capacity);

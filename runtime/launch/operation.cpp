@@ -55,15 +55,6 @@ std::string call_of(const Manifest& manifest, const Extents& capacity, std::int6
   return "Operation(" + what + (words.empty() ? "" : ", capacity " + words) + ", " + std::to_string(bytes) + " bytes)";
 }
 
-/// Of each dynamic extent; of others resolve_extents() knows what may be said.
-void check_has_capacity(const Manifest& manifest, const Extents& capacity) {
-  for (const std::string& name : manifest.problem.dynamic_extents()) {
-    if (capacity.find(name)) continue;
-    throw std::runtime_error(manifest.name + ": " + name +
-                             " is dynamic, and capacity does not say how much launches will give at most");
-  }
-}
-
 /// "two_shot, 4096 bytes on the heap; gradient_sum_two_shot_w8 with 6 blocks of 512 threads".
 std::string describe_load(const Manifest& manifest, std::int64_t bytes) {
   std::string words = manifest.variant + ", " + std::to_string(bytes) + " bytes on the heap";
@@ -182,8 +173,7 @@ struct Operation::State {
 Operation::State::State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity)
     : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
   check_world(built, *group);
-  check_has_capacity(manifest, wanted_capacity);
-  capacity = resolve_extents(manifest, wanted_capacity);
+  capacity = resolve_capacity(manifest, wanted_capacity);
   scalars.resize(manifest.scalars.size());
   const OperationLayout layout = layout_of(manifest, capacity);
   const CollectiveCall call{.call = group->call(call_of(manifest, capacity, layout.total_bytes)), .state = {}};

@@ -112,8 +112,8 @@ json read(const json& question, Kind kind) {
   const Found first = look_for(request, entry_name, over);
   const auto refused = [&](std::vector<Diagnostic> problems) {
     if (!has_errors(problems)) {
-      const std::string why = "'" + entry_name + "' cannot be taken for " + over + ", for a reason that the compiler " +
-                              "does not give; a macro may have changed a name";
+      const std::string why = "'" + entry_name + "' cannot be taken for " + question.value("type", "Config") +
+                              ", for a reason that the compiler does not give; a macro may have changed a name";
       problems.push_back({.message = why, .place = first.place});
     }
     explain_library_names(problems, purpose);
