@@ -26,6 +26,7 @@ iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& source
                                 .threads = static_cast<int>(kernel.number("threads")),
                                 .waits = kernel.waits,
                                 .waits_for_ranks = kernel.waits_for_ranks,
+                                .dependent_launch = kernel.dependent_launch,
                                 .flags = kernel.flags,
                                 .workspace = kernel.workspace});
   }

@@ -104,6 +104,7 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
   }
   return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
          ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +
+         (kernel.dependent_launch ? "  wait_for_stream();\n" : "") +
          lay_out_signature("  " + callee_of(kernel) + "(", join(values), ");") + "\n}\n";
 }
 

@@ -79,6 +79,7 @@ Json json_of(const KernelEntry& kernel) {
           {"threads", kernel.threads},
           {"waits", kernel.waits},
           {"waits_for_ranks", kernel.waits_for_ranks},
+          {"dependent_launch", kernel.dependent_launch},
           {"flags", kernel.flags},
           {"workspace", workspace}};
 }

@@ -155,9 +155,9 @@ class Reader {
   }
 
   KernelEntry parse_kernel(const Json& json) const {
-    const Members members(
-        json, "a kernel",
-        {"part", "symbol", "source_hash", "blocks", "threads", "waits", "waits_for_ranks", "flags", "workspace"});
+    const Members members(json, "a kernel",
+                          {"part", "symbol", "source_hash", "blocks", "threads", "waits", "waits_for_ranks",
+                           "dependent_launch", "flags", "workspace"});
     KernelEntry kernel{.part = members.text("part"),
                        .symbol = members.identifier("symbol"),
                        .source_hash = members.sha256("source_hash"),
@@ -165,6 +165,7 @@ class Reader {
                        .threads = members.number("threads", 1, 1024),
                        .waits = members.boolean("waits"),
                        .waits_for_ranks = members.boolean("waits_for_ranks"),
+                       .dependent_launch = members.boolean("dependent_launch"),
                        .flags = members.integer("flags", 0, max_int64)};
     kernel.workspace.terms =
         parse_all<ByteSize::Term>(members, "workspace", [this](const Json& each) { return parse_term(each); });

@@ -53,6 +53,16 @@ void name_kernels(Plan& plan) {
   }
 }
 
+/// Lets the GPU set launches up while what their stream has before them ends, which saves a third to half of a
+/// microsecond on an H200. Not of kernels that wait for other ranks': among eight ranks that shared a GPU, a barrier so
+/// launched behind copies was now and then not begun while the others waited for it.
+void choose_launch(Plan& plan) {
+  if (plan.target->platform != Platform::nvidia) return;
+  if (std::ranges::any_of(plan.kernels, &KernelPlan::waits_for_ranks)) return;
+  for (KernelPlan& kernel : plan.kernels) kernel.dependent_launch = true;
+  plan.choices.push_back({"launch", "dependent", "set up while what its stream has before it ends"});
+}
+
 /// What a table has of machines like the one that the plan is for.
 const MachineRates* find_rates(const PlanOptions& options, const Target& target, int world) {
   for (const TuningTable& table : options.tuning) {
@@ -105,6 +115,7 @@ Plan make_plan(const KernelSpec& kernel, int world, const Target& target, const 
   plan.kernels = std::move(chosen.draft.kernels);
   plan.in_place = chosen.draft.in_place;
   take_scalars(plan);
+  choose_launch(plan);
 
   const auto timeout = kernel.config.find("timeout_ms");
   plan.timeout_ms = timeout == kernel.config.end() ? default_timeout_ms : timeout->second.value;

@@ -177,6 +177,10 @@ struct Api {
   /// by 128 bytes. HIP has no such call; null on AMD.
   Error (*encode_tensor_map)(void* map, const void* data, unsigned element_bytes,
                              const unsigned long long (&lengths)[2], const unsigned (&box)[2]) = nullptr;
+  /// hipModuleLaunchKernel of a kernel that waits itself for what the stream has before it, and so may be set up while
+  /// that ends. HIP has no such call; null on AMD and of drivers that capture no such launches in graphs.
+  Error (*launch_dependent)(FunctionHandle function, unsigned blocks, unsigned threads, StreamHandle stream,
+                            void** arguments) = nullptr;
   /// Of what kind memory is that processes share by virtual memory management, and in which GPUs see one another's
   /// stores while kernels run; 0 where there is none.
   MemoryType shareable_memory = 0;

@@ -195,6 +195,20 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
   return error == success && driver().cuFuncLoad ? driver().cuFuncLoad(*function) : error;
 }
 
+Error launch_dependent(FunctionHandle function, unsigned blocks, unsigned threads, StreamHandle stream,
+                       void** arguments) {
+  cuda::LaunchAttribute attribute = {
+      .id = cuda::launch_programmatic_stream_serialization, .padding = 0, .value = {.bytes = {}}};
+  attribute.value.flag = 1;
+  const cuda::LaunchConfig config = {.grid = {blocks, 1, 1},
+                                     .block = {threads, 1, 1},
+                                     .shared_bytes = 0,
+                                     .stream = stream,
+                                     .attributes = &attribute,
+                                     .attribute_count = 1};
+  return driver().cuLaunchKernelEx(&config, function, arguments, nullptr);
+}
+
 /// Out of bounds reads zeros. Elements of 4 bytes are f32, which copies round to tf32, to nearest even.
 Error encode_tensor_map(void* map, const void* data, unsigned element_bytes, const unsigned long long (&lengths)[2],
                         const unsigned (&box)[2]) {
@@ -321,6 +335,7 @@ void resolve_driver(Resolver& library, cuda::Driver& driver) {
   library.resolve_optional(driver.cuFuncLoad, "cuFuncLoad");
   library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
+  library.resolve_optional(driver.cuLaunchKernelEx, "cuLaunchKernelEx");
   library.resolve_optional(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
   library.resolve(driver.cuGetErrorName, "cuGetErrorName");
   library.resolve(driver.cuGetErrorString, "cuGetErrorString");
@@ -357,9 +372,14 @@ std::string architecture_from_capability(const Api&, int device) {
 }
 
 /// CUDA counts major · 1000 + minor · 10.
-std::string cuda_version(const cuda::Driver& driver) {
+/// 13010 of CUDA 13.1; 0 if the driver does not tell.
+int cuda_version(const cuda::Driver& driver) {
   int version = 0;
-  if (driver.cuDriverGetVersion(&version) != success) return "?";
+  return driver.cuDriverGetVersion(&version) == success ? version : 0;
+}
+
+std::string version_text(int version) {
+  if (version == 0) return "?";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
@@ -382,11 +402,14 @@ LoadedApi load_cuda(const std::string& path) {
                                "); the nvidia kernel driver must be loaded");
     now.contexts.assign(static_cast<std::size_t>(devices), nullptr);
     api.call = adapted(now.driver);
-    api.description = "CUDA " + cuda_version(now.driver) + " (" + library.name() + ")";
+    const int version = cuda_version(now.driver);
+    api.description = "CUDA " + version_text(version) + " (" + library.name() + ")";
     api.devices = devices;
     api.architecture = architecture_from_capability;
     api.shareable_memory = memory_pinned;  // CUDA has no memory in which GPUs do not see one another's stores
     if (now.driver.cuTensorMapEncodeTiled) api.encode_tensor_map = encode_tensor_map;  // since CUDA 12
+    if (now.driver.cuLaunchKernelEx && version >= cuda::version_of_dependent_launches)
+      api.launch_dependent = launch_dependent;
   });
 }
 

@@ -26,6 +26,27 @@ inline constexpr int tensor_map_tfloat32 = 11;
 inline constexpr int tensor_map_swizzle_128b = 3;
 inline constexpr int tensor_map_l2_promotion_256b = 3;
 
+/// Of CUlaunchAttributeID: the launch may be set up while what its stream has before it ends.
+inline constexpr int launch_programmatic_stream_serialization = 6;
+struct LaunchAttribute {  ///< CUlaunchAttribute
+  int id;
+  int padding;
+  union {
+    char bytes[64];
+    int flag;
+  } value;
+};
+struct LaunchConfig {  ///< CUlaunchConfig
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void* stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+/// The first driver that captures such launches in graphs.
+inline constexpr int version_of_dependent_launches = 12030;
+
 /// A CUdevice is the device's ordinal. CUcontext, CUstream, CUevent, CUmodule, CUfunction, CUgraph, CUgraphExec are all
 /// `void*` here. Members are named as the driver names its functions; cuda_adapter.cpp gives the versioned symbols that
 /// it resolves.
@@ -98,6 +119,8 @@ struct Driver {
   Result (*cuLaunchKernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                            unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
                            void** extra);
+  Result (*cuLaunchKernelEx)(const LaunchConfig* config, void* function, void** arguments,
+                             void** extra);  ///< since CUDA 11.8; null before
 
   Result (*cuTensorMapEncodeTiled)(void* map, int type, unsigned rank, void* address, const unsigned long long* lengths,
                                    const unsigned long long* strides, const unsigned* box, const unsigned* steps,

@@ -189,8 +189,11 @@ void HipDevice::launch(const Function& function, const LaunchConfig& config, std
   for (std::size_t i = 0; i < arguments.size(); ++i) pointers.at(i) = const_cast<void*>(arguments[i].data);
   const auto blocks = static_cast<unsigned>(config.blocks);
   const auto threads = static_cast<unsigned>(config.threads);
-  const Error error = call().hipModuleLaunchKernel(handle_of(function), blocks, 1, 1, threads, 1, 1, 0,
-                                                   or_default(config.stream), pointers.data(), nullptr);
+  const StreamHandle stream = or_default(config.stream);
+  const Error error = config.dependent && !shared_ && caller_.api->launch_dependent
+                          ? caller_.api->launch_dependent(handle_of(function), blocks, threads, stream, pointers.data())
+                          : call().hipModuleLaunchKernel(handle_of(function), blocks, 1, 1, threads, 1, 1, 0, stream,
+                                                         pointers.data(), nullptr);
   if (error == success) return;  // the words below are not for the common case
   caller_.check(error, "hipModuleLaunchKernel",
                 "kernel " + std::string(config.name) + ", " + std::to_string(config.blocks) + " blocks of " +

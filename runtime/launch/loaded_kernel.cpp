@@ -66,7 +66,8 @@ void LoadedKernel::launch(std::span<const ArgumentBytes> arguments, Stream strea
                                 .threads = entry_.threads,
                                 .stream = stream,
                                 .timeout_ns = device_context_.timeout_ns,
-                                .ranks = group_.ranks},
+                                .ranks = group_.ranks,
+                                .dependent = entry_.dependent_launch},
                                arguments);
 }
 

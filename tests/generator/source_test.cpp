@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <locale>
+#include <map>
 
 #include "iris/manifest.hpp"
 #include "tests/generator/samples.hpp"
@@ -62,6 +63,21 @@ TEST(EmitSources, StartWithWhatTheyAre) {
                        "description, not this file.\n"));
   EXPECT_EQ(count(text, "all_reduce (two_shot) of f32, sum in f32, 8 ranks, n = 85002, for gfx942\n"), 1u);
   EXPECT_EQ(count(text, "// spec sha256 " + plan_of(gradient_sum, "gfx942").spec_hash + "\n"), 1u);
+}
+
+TEST(EmitSources, WaitForTheirStreamWhereTheyMayBeSetUpBeforeThatEnds) {
+  std::map<bool, int> kernels;
+  for (const char* target : {"host", "gfx942", "sm_90a"}) {
+    for_every_source(target, [&](const Plan& plan, const KernelPlan& kernel, const Source& source) {
+      const bool waits_for_ranks = std::ranges::any_of(plan.kernels, &KernelPlan::waits_for_ranks);
+      EXPECT_EQ(kernel.dependent_launch, std::string_view(target) == "sm_90a" && !waits_for_ranks) << kernel.symbol;
+      EXPECT_EQ(count(source.text, ") {\n  wait_for_stream();\n  kernel("), kernel.dependent_launch ? 1U : 0U);
+      EXPECT_EQ(count(source.text, "wait_for_stream"), kernel.dependent_launch ? 1U : 0U);
+      ++kernels[kernel.dependent_launch];
+    });
+  }
+  EXPECT_GT(kernels[true], 2);
+  EXPECT_GT(kernels[false], 50);
 }
 
 TEST(EmitSources, HaveOneEntryEachInANamespaceNamedByItsSymbol) {

@@ -90,6 +90,37 @@ TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
   EXPECT_EQ(device.resident_blocks(function, 128), 2 * 132);
   device.launch(function, {.name = "kernel", .blocks = 1, .threads = 32}, {});
   EXPECT_EQ(fake_->device_of_last_launch, 1);
+  EXPECT_EQ(fake_->dependent_launches, 0);
+}
+
+/// A launch of that kernel by the first of the devices, which may be a dependent one.
+void launch_dependent(Device& device) {
+  device.bind();
+  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
+  const std::unique_ptr<Module> module = device.load(code);
+  device.launch(module->function("kernel"), {.name = "kernel", .blocks = 7, .threads = 32, .dependent = true}, {});
+}
+
+TEST_F(CudaAdapter, KernelThatWaitsForItsStreamIsSetUpBeforeThatEnds) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  launch_dependent(*group.devices[0]);
+  ASSERT_EQ(fake_->dependent_launches, 1);
+  const LaunchCall& call = fake_->dependent_launch;
+  EXPECT_EQ(call.blocks, 7U);
+  EXPECT_EQ(call.threads, 32U);
+  EXPECT_EQ(call.attribute, cuda::launch_programmatic_stream_serialization);
+  EXPECT_EQ(call.value, 1);
+  EXPECT_NE(call.stream, nullptr);
+}
+
+TEST_F(CudaAdapter, DriverThatCapturesNoDependentLaunchesLaunchesPlainly) {
+  fake_->version = 12020;
+  const LoadedApi old = load_cuda(IRISGEN_FAKE_CUDA);
+  ASSERT_TRUE(old) << old.missing;
+  const DeviceGroup group = open_devices(old.api, 1);
+  launch_dependent(*group.devices[0]);
+  EXPECT_EQ(fake_->dependent_launches, 0);
+  EXPECT_EQ(fake_->device_of_last_launch, 0);
 }
 
 TEST_F(CudaAdapter, TensorMapIsOfColumnsAndRows) {

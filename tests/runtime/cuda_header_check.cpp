@@ -102,6 +102,16 @@ static_assert(call_compatible<decltype(Driver::cuFuncLoad), decltype(&::cuFuncLo
 static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
                               decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
 static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
+static_assert(call_compatible<decltype(Driver::cuLaunchKernelEx), decltype(&::cuLaunchKernelEx)>);
+static_assert(launch_programmatic_stream_serialization == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+              offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
+static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig) &&
+              offsetof(LaunchConfig, block) == offsetof(CUlaunchConfig, blockDimX) &&
+              offsetof(LaunchConfig, shared_bytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+              offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+              offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+              offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
 static_assert(tensor_map_uint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
 static_assert(tensor_map_uint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
 static_assert(tensor_map_tfloat32 == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/hip/api.hpp"
+#include "runtime/hip/cuda_driver.hpp"
 
 namespace {
 
@@ -79,7 +80,7 @@ int cuInit(unsigned) {
   return ok;
 }
 int cuDriverGetVersion(int* version) {
-  *version = 13010;
+  *version = state().version;
   return ok;
 }
 int cuDeviceGetCount(int* count) {
@@ -317,6 +318,17 @@ int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsi
                    void**) {
   state().device_of_last_launch = device_of(current);
   return stream ? with_context() : invalid_value;
+}
+
+int cuLaunchKernelEx(const iris::hip::cuda::LaunchConfig* config, void*, void**, void**) {
+  ++state().dependent_launches;
+  if (config->attribute_count != 1 || !config->stream) return invalid_value;
+  state().dependent_launch = {.blocks = config->grid[0] * config->grid[1] * config->grid[2],
+                              .threads = config->block[0] * config->block[1] * config->block[2],
+                              .attribute = config->attributes[0].id,
+                              .value = config->attributes[0].value.flag,
+                              .stream = config->stream};
+  return with_context();
 }
 
 int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* data, const unsigned long long* lengths,

@@ -13,6 +13,13 @@ struct TensorMapCall {
   unsigned box[2], steps[2];
 };
 
+/// What cuLaunchKernelEx was given, with its only attribute.
+struct LaunchCall {
+  unsigned blocks, threads;
+  int attribute, value;
+  void* stream;
+};
+
 /// A libcuda for tests: two devices of host memory. Like the driver, it refuses calls of a thread that has no current
 /// context. The test reaches its state through `fake_cuda_state`.
 struct FakeCuda : FakeVirtualMemory {
@@ -29,6 +36,9 @@ struct FakeCuda : FakeVirtualMemory {
   int loaded_functions = 0;                     ///< by cuFuncLoad
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
+  int version = 13010;               ///< of the driver
+  LaunchCall dependent_launch = {};  ///< the last
+  int dependent_launches = 0;
   TensorMapCall tensor_map = {};  ///< the last
   int tensor_maps = 0;
 };

@@ -249,6 +249,72 @@ TEST(GpuStress, ALaunchWithoutAStreamIsInOrderWithTheNullStream) {
   });
 }
 
+constexpr int side = 512;
+
+/// Products of a matrix by one that moves its columns one to the right, forth and back between two buffers: what a
+/// launch reads is what the one before has just written, which a GPU that is not shared has set up early.
+void expect_moved_columns(Context& context, const std::string& variant) {
+  constexpr std::size_t bytes = std::size_t{side} * side * sizeof(std::uint16_t);
+  Device& device = context.device();
+  Operation multiply =
+      jit(context, "irisgen: 1\nkernels: [{name: move, pattern: matmul, world: 1, dtype: bf16, variant: " + variant +
+                       ", shape: {m: 512, n: 512, k: 512}}]\n");
+  std::vector<std::uint16_t> first(std::size_t{side} * side);
+  std::vector<std::uint16_t> moving(first.size(), 0);
+  for (std::size_t row = 0; row < side; ++row) {
+    for (std::size_t column = 0; column < side; ++column) {
+      first[row * side + column] = static_cast<std::uint16_t>(0x3f80 + (row * 7 + column) % 2048);  // from 1 on
+    }
+    moving[row * side + (row + 1) % side] = 0x3f80;
+  }
+  void* const there = context.allocate(bytes);
+  void* const back = context.allocate(bytes);
+  void* const by = context.allocate(bytes);
+  device.copy(there, first.data(), bytes);
+  device.copy(by, moving.data(), bytes);
+  std::size_t moved = 0;
+  const auto forth_and_back = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      multiply.launch({there, by, back});
+      multiply.launch({back, by, there});
+    }
+  };
+  const auto expect_moved = [&](std::size_t by_more) {
+    moved += by_more;
+    context.synchronize();
+    std::vector<std::uint16_t> now(first.size());
+    device.copy(now.data(), there, bytes);
+    std::size_t wrong = 0;
+    for (std::size_t row = 0; row < side; ++row) {
+      for (std::size_t column = 0; column < side; ++column) {
+        wrong += now[row * side + (column + moved) % side] != first[row * side + column] ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(wrong, 0U) << variant << ", moved by " << moved;
+  };
+  for (int round = 0; round < 20; ++round) {
+    forth_and_back(500);
+    expect_moved(1000);
+  }
+  device.begin_capture(nullptr);
+  forth_and_back(50);
+  const Graph graph = device.end_capture(nullptr);
+  for (int replay = 0; replay < 100; ++replay) device.launch_graph(graph, nullptr);
+  expect_moved(10'000);
+  device.destroy_graph(graph);
+  for (void* buffer : {there, back, by}) context.free(buffer);
+}
+
+TEST(GpuStress, ALaunchReadsWhatTheOneBeforeItWrote) {
+  const DeviceSurvey survey = survey_gpus();
+  const irisgen::Target* target = test::gpu_target(survey);
+  if (target == nullptr) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
+  World world({.size = 1, .target = std::string(target->name), .heap_bytes = 64U << 20U});
+  world.run([](Context& context) {
+    for (const char* variant : {"tiled", "split_k"}) expect_moved_columns(context, variant);
+  });
+}
+
 TEST(GpuStress, LaunchesOfManyKernelsInTurnGiveTheSameBits) {
   const DeviceSurvey survey = survey_gpus();
   if (survey.gpus.empty()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;

@@ -64,8 +64,10 @@ struct KernelEntry {
   int threads = 1;
   bool waits = true;            ///< its blocks wait for others', so that all must be resident
   bool waits_for_ranks = true;  ///< for those of other ranks
-  std::int64_t flags = 0;       ///< 64-bit flags on the symmetric heap
-  ByteSize workspace = {};      ///< of both ping-pong buffers together
+  /// Its entry waits for what its stream has before it, so that the GPU may set it up while that ends.
+  bool dependent_launch = false;
+  std::int64_t flags = 0;   ///< 64-bit flags on the symmetric heap
+  ByteSize workspace = {};  ///< of both ping-pong buffers together
 };
 
 /// A matrix without gaps that a kernel reads by tensor copies. Each launch passes it as a device::TensorMap.

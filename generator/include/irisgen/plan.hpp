@@ -61,6 +61,7 @@ struct KernelPlan {
   std::vector<iris::Argument> arguments;            ///< buffers of the entry, in its order
   bool waits = true;                                ///< its blocks wait for others', so that all must be resident
   bool waits_for_ranks = true;                      ///< for those of other ranks
+  bool dependent_launch = false;                    ///< its entry waits for what its stream has before it
   std::int64_t flags = 0;                           ///< 64-bit flags on the heap
   iris::ByteSize workspace;                         ///< both ping-pong buffers
   std::vector<iris::MatrixMap> maps;                ///< of buffers of the entry, by its own extents; in its order

@@ -45,6 +45,7 @@ struct LaunchConfig {
   Stream stream = nullptr;
   std::uint64_t timeout_ns = 0;     ///< of its waits, for devices that keep time for them
   std::span<const int> ranks = {};  ///< of the world, by those that the kernel knows; empty: the same
+  bool dependent = false;           ///< the kernel itself waits for what its stream has before it
 };
 struct ArgumentBytes {
   const void* data;

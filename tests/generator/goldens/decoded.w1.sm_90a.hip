@@ -113,6 +113,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     decoded_split_k_bf16_nk_w1_m16_n1280_k8192(Context context, const bf16* a, const bf16* b, bf16* output,
                                                const __grid_constant__ TensorMap a_map,
                                                const __grid_constant__ TensorMap b_map) {
+  wait_for_stream();
   kernel(context, a, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map}, /*m=*/16, /*n=*/1280, /*k=*/8192);
 }
 

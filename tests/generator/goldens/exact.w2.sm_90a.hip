@@ -53,6 +53,7 @@ __device__ __forceinline__ void kernel(const Context&, const Config::Element* a,
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     exact_tiled_f64_w2_m512_n1024_k4096(Context context, const f64* a, const f64* b, f64* output) {
+  wait_for_stream();
   kernel(context, a, b, {output, /*n=*/1024}, {}, /*m=*/512, /*n=*/1024, /*k=*/4096);
 }
 

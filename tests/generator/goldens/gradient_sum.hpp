@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_1a51154c4f31f9cb {
+inline namespace builds_18854ce50413a94d {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_1a51154c4f31f9cb
+}  // namespace builds_18854ce50413a94d
 }  // namespace irisgen_kernels

@@ -53,6 +53,7 @@ __device__ __forceinline__ void kernel(const Context&, const Config::Element* a,
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     product_tiled_f16_w2_m100_n65_dynamic_k(Context context, const f16* a, const f16* b, f16* output, i64 k) {
+  wait_for_stream();
   kernel(context, a, b, {output, /*n=*/65}, {}, /*m=*/100, /*n=*/65, k);
 }
 

@@ -58,6 +58,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     rounded_tiled_tf32_to_f32_nk_w2_m512_n1024_k4096(Context context, const tf32* a, const tf32* b, f32* output,
                                                      const __grid_constant__ TensorMap a_map,
                                                      const __grid_constant__ TensorMap b_map) {
+  wait_for_stream();
   kernel(context, a, b, {output, /*n=*/1024}, {.a = &a_map, .b = &b_map}, /*m=*/512, /*n=*/1024, /*k=*/4096);
 }
 

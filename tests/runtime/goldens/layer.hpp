@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_12193dc2ff8fb746 {
+inline namespace builds_f76000adef48cfa1 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_12193dc2ff8fb746
+}  // namespace builds_f76000adef48cfa1
 }  // namespace irisgen_kernels

@@ -50,6 +50,7 @@ __device__ __forceinline__ void kernel(const Context&, const Config::Element* in
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
     layer_prologue_element_wise_bf16_w2_m512_n4096(Context context, const bf16* input, bf16* output) {
+  wait_for_stream();
   kernel(context, input, {output, /*n=*/4096}, /*m=*/512, /*n=*/4096);
 }
 

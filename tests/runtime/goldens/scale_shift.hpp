@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_26a56f0b35664da1 {
+inline namespace builds_74229613ff6edb0f {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_26a56f0b35664da1
+}  // namespace builds_74229613ff6edb0f
 }  // namespace irisgen_kernels

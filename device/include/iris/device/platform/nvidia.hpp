@@ -38,6 +38,12 @@ __device__ __forceinline__ bool sync_block_and(bool mine) {
   return __syncthreads_and(mine) != 0;
 }
 
+/// Until all that its stream has before the launch has ended and its stores can be read: of a launch that the GPU has
+/// set up before that (compute capability 9.0's programmatic dependent launch), by each thread and before all else.
+__device__ __forceinline__ void wait_for_stream() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 namespace platform {
 
 template <int bytes>
