@@ -46,13 +46,13 @@ void check_world(const BuiltOperation& built, const Group::State& group) {
   }
 }
 
-/// `Operation(symbol, capacity n = 8, 512 bytes)`, by what tells operations apart.
-std::string call_of(const Manifest& manifest, const Extents& capacity, std::int64_t bytes) {
+/// `Operation(symbol, capacity n = 8, 512 bytes)`, by what tells operations apart; without bytes where the capacity is
+/// none.
+std::string call_of(const Manifest& manifest, const Extents& capacity, const std::optional<OperationLayout>& layout) {
   const std::string& what = manifest.kernels.empty() ? manifest.name : manifest.kernels.front().symbol;
-  Extents open;
-  for (const std::string& name : manifest.problem.dynamic_extents()) open.set(name, capacity.at(name));
-  const std::string words = to_string(open);
-  return "Operation(" + what + (words.empty() ? "" : ", capacity " + words) + ", " + std::to_string(bytes) + " bytes)";
+  const std::string words = to_string(capacity);
+  return "Operation(" + what + (words.empty() ? "" : ", capacity " + words) +
+         (layout ? ", " + std::to_string(layout->total_bytes) + " bytes" : "") + ")";
 }
 
 /// "two_shot, 4096 bytes on the heap; gradient_sum_two_shot_w8 with 6 blocks of 512 threads".
@@ -172,13 +172,17 @@ struct Operation::State {
 
 Operation::State::State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity)
     : group(of_group.shared_state()), context(group->context), manifest(built.manifest) {
-  check_world(built, *group);
-  capacity = resolve_capacity(manifest, wanted_capacity);
-  scalars.resize(manifest.scalars.size());
-  const OperationLayout layout = layout_of(manifest, capacity);
-  const CollectiveCall call{.call = group->call(call_of(manifest, capacity, layout.total_bytes)), .state = {}};
-  group->collectives->all_gather_or_fail(call, words_of_attempt([&] { load(built); }));
-  place_on_heap(call, layout);
+  std::optional<OperationLayout> layout;
+  const std::string refusal = words_of_attempt([&] {
+    check_world(built, *group);
+    capacity = resolve_capacity(manifest, wanted_capacity);
+    layout = layout_of(manifest, capacity);
+    scalars.resize(manifest.scalars.size());
+    load(built);
+  });
+  const CollectiveCall call{.call = group->call(call_of(manifest, wanted_capacity, layout)), .state = {}};
+  group->collectives->all_gather_or_fail(call, refusal);
+  place_on_heap(call, layout.value());
 }
 
 void Operation::State::load(const BuiltOperation& built) {

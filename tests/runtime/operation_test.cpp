@@ -95,6 +95,23 @@ TEST(Operation, TellsEveryRankThatCapacitiesDiffer) {
               "768 bytes)");
 }
 
+/// Else the others would wait for it until their time is up.
+TEST(Operation, TellsEveryRankOfOneThatGivesNoCapacity) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("add_index", 2);
+  for (const auto& [capacity, words] : {std::pair<Extents, std::string>{{}, ""}, {{{"k", 64}}, ", capacity k = 64"}}) {
+    std::array<std::string, 2> errors;
+    world.run([&](Context& context) {
+      const auto rank = static_cast<std::size_t>(context.rank());
+      errors.at(rank) = error_of([&] { const Operation operation(context, built, rank == 1 ? capacity : of_n(64)); });
+    });
+    for (const std::string& error : errors) {
+      expect_part(
+          error, "rank 0: Operation(add_index, capacity n = 64, 768 bytes); rank 1: Operation(add_index" + words + ")");
+    }
+  }
+}
+
 TEST(Operation, GivesItsMemoryBack) {
   World world({.size = 2, .heap_bytes = 8192, .heap_limit = 8192});
   const BuiltOperation built = host_operation("add_index", 2);
