@@ -27,7 +27,8 @@
 namespace irisgen::cli {
 namespace {
 
-/// How long the others may take once a rank has failed: they are told of it within 5 s.
+/// How long the others may take once a rank has failed: they are told of it within 5 s, and kernels on GPUs that wait
+/// for it give up after theirs. One that is stopped will never end by itself.
 constexpr std::chrono::seconds patience{15};
 
 /// The words of this process's command line.
@@ -78,12 +79,18 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   bool is_running() const { return process_ > 0; }
+  bool is_stopped() const { return is_running() && stopped_; }
   bool failed() const { return !is_running() && (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0); }
   int code() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : ExitCode::failed; }
 
-  /// Whether it has ended.
+  /// Whether it has ended, or is stopped as by a debugger.
   void look() {
-    if (is_running() && ::waitpid(process_, &status_, WNOHANG) == process_) process_ = 0;
+    int status = 0;
+    if (!is_running() || ::waitpid(process_, &status, WNOHANG | WUNTRACED | WCONTINUED) != process_) return;
+    stopped_ = WIFSTOPPED(status);
+    if (stopped_ || WIFCONTINUED(status)) return;
+    status_ = status;
+    process_ = 0;
   }
   void end() {
     ::kill(process_, SIGKILL);
@@ -109,6 +116,7 @@ class Rank {
   std::vector<std::string> words_;
   pid_t process_ = 0;
   int status_ = 0;
+  bool stopped_ = false;
   iris::Descriptor errors_{-1};
 };
 
@@ -120,7 +128,7 @@ void wait_for(std::vector<std::unique_ptr<Rank>>& ranks) {
     const bool any_failed = std::ranges::any_of(ranks, [](const auto& rank) { return rank->failed(); });
     if (any_failed) deadline = std::min(deadline, now + patience);
     for (const auto& rank : ranks) {
-      if (rank->is_running() && now > deadline) rank->end();
+      if (rank->is_running() && (now > deadline || (any_failed && rank->is_stopped()))) rank->end();
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -44,9 +44,15 @@ std::size_t heap_bytes_of(const Measured& measured) {
 
 std::unique_ptr<World> open_world(const WorldOptions& options, bool processes, const std::string& kernel) {
   std::unique_ptr<World> world(processes ? new World(World::join(options)) : new World(options));
-  if (world->size() == options.size) return world;
-  throw std::runtime_error(kernel + " was made for " + std::to_string(options.size) + " ranks, but there are " +
-                           std::to_string(world->size()) + " processes");
+  if (world->size() != options.size) {
+    throw std::runtime_error(kernel + " was made for " + std::to_string(options.size) + " ranks, but there are " +
+                             std::to_string(world->size()) + " processes");
+  }
+  if (!processes) return world;
+  // Each makes its data, and so do the others, which expect results of it.
+  const CollectiveCall data{.call = kernel + " with seed " + std::to_string(options.seed), .state = {}};
+  world->run([&](Context& context) { context.state().context.collectives.all_gather(data, ""); });
+  return world;
 }
 
 WorldDevices devices_of(World& ranks) {
