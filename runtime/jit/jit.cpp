@@ -124,8 +124,11 @@ Operation jit(Group& group, std::string_view description, const JitOptions& opti
 }
 
 Operation jit(Group& group, const irisgen::KernelSpec& description, const JitOptions& options) {
-  const std::string hash = sha256_hex(irisgen::canonical_json(description, group.num_ranks()));
-  const std::string what = "kernel '" + description.name + "' with hash " + hash.substr(0, 8);
+  std::string what = "kernel '" + description.name + "'";
+  // Of what is no kernel there is none, which rank 0 tells all.
+  words_of_attempt([&] {
+    what += " with hash " + sha256_hex(irisgen::canonical_json(description, group.num_ranks())).substr(0, 8);
+  });
   return load(group, call_of(what, options), options, [&] {
     irisgen::KernelSpec kernel = description;
     if (kernel.worlds.empty()) kernel.worlds = {group.num_ranks()};

@@ -8,7 +8,10 @@
 
 #include "error_words.hpp"
 #include "host_kernels.hpp"
+#include "iris/fill.hpp"
+#include "iris/jit.hpp"
 #include "iris/operation.hpp"
+#include "iris/tensor.hpp"
 #include "iris/world.hpp"
 
 namespace iris::test {
@@ -37,6 +40,14 @@ inline std::vector<NamedCall> collective_calls() {
           {"as_symmetric(8192 bytes)", adopt(8192)},
           {"release_symmetric(memory that was not adopted)",
            [](Context& context) { context.release_symmetric(pages.get()); }},
+          {"trim()", [](Context& context) { context.trim(); }},
+          {"allocate(24 bytes)", [](Context& context) { empty(context, {6}, Dtype::f32); }},
+          {"allocate(40 bytes)", [](Context& context) { rand(context, {5}, Dtype::f64); }},
+          // Wrong descriptions, which nobody compiles.
+          {"jit(a description with hash ", [](Context& context) { jit(context, "irisgen: 0"); }},
+          {"jit(kernel 'none')", [](Context& context) { jit(context, irisgen::KernelSpec{.name = "none"}); }},
+          {"jit(/nowhere/spec.yaml)", [](Context& context) { jit_file(context, "/nowhere/spec.yaml"); }},
+          {"device_barrier(timeout of 5 ms)", [](Context& context) { device_barrier(context, 5); }},
           {"Operation(sum_of_two, ", load("sum_of_two")},
           {"Operation(count_under_lock, ", load("count_under_lock")}};
 }
