@@ -164,6 +164,7 @@ void Engine::added() {
 /// The engine's own thread. It holds the mutex while kernels run: where all ranks are of this process, every rank is
 /// waiting then, so nobody misses it.
 void Engine::serve() {
+  const CrashStack for_crashes;
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || has_work(); });
@@ -195,10 +196,11 @@ bool Engine::has_work() const {
 
 void Engine::advance() {
   start_all();
-  scheduler_.run([this](const Grid& finished) { start_successors(finished); });
+  const Scheduler::Outcome outcome = scheduler_.run([this](const Grid& finished) { start_successors(finished); });
   scheduler_.locate_watched_store(locate_);
+  if (outcome == Scheduler::Outcome::crashed) give_up(scheduler_.describe_crash(locate_));
   if (!release_synchronizing()) {
-    give_up(deadlock_headline);
+    give_up(describe_deadlock(deadlock_headline, scheduler_.grids(), ranks_, locate_));
     release_synchronizing();
   }
 }
@@ -209,6 +211,7 @@ void Engine::advance_a_little() {
   start_all();
   const Scheduler::Outcome outcome =
       scheduler_.run([this](const Grid& finished) { start_successors(finished); }, switches_at_a_time);
+  if (outcome == Scheduler::Outcome::crashed) give_up(scheduler_.describe_crash(locate_));
   rests_ = !release_synchronizing() && !had_new && scheduler_.progress() == before;
   if (!rests_) {
     outside_->progressed();
@@ -220,7 +223,8 @@ void Engine::advance_a_little() {
           ? deadlock_headline
           : outside_->verdict(scheduler_.grids(), outcome == Scheduler::Outcome::stuck, scheduler_.polls_in_vain());
   if (headline.empty()) return;
-  give_up(headline);
+  give_up(
+      describe_deadlock(headline, scheduler_.grids(), {}, locate_));  // what other processes' threads do is not known
   release_synchronizing();
 }
 
@@ -292,13 +296,9 @@ bool Engine::release_synchronizing() {
   return any;
 }
 
-/// No thread can run and no rank can do anything about it.
-void Engine::give_up(const std::string& headline) {
-  // What the threads of other processes do is not known.
-  const std::span<const RankActivity> known =
-      outside_ == nullptr ? std::span<const RankActivity>(ranks_) : std::span<const RankActivity>();
-  const auto error =
-      std::make_exception_ptr(std::runtime_error(describe_deadlock(headline, scheduler_.grids(), known, locate_)));
+/// No thread can run, or none shall, and no rank can do anything about it.
+void Engine::give_up(const std::string& why) {
+  const auto error = std::make_exception_ptr(std::runtime_error(why));
   for (HostStream& stream : streams_) {
     if (stream.running == nullptr) continue;
     stream.running = nullptr;

@@ -114,7 +114,7 @@ class Engine final : public RankObserver {
   void start(HostStream& stream, std::unique_ptr<Grid> grid);
   void fail(int rank, const std::exception_ptr& error);
   bool release_synchronizing();
-  void give_up(const std::string& headline);
+  void give_up(const std::string& why);
 
   std::mutex mutex_;
   std::condition_variable work_;

@@ -3,13 +3,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IRIS_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRIS_ADDRESS_SANITIZER 1
-#endif
-#endif
+#include "runtime/host/address_sanitizer.hpp"
 
 #ifdef IRIS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>

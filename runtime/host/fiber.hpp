@@ -28,6 +28,8 @@ class Fiber {
   char* discard();
 
   bool has_stack() const { return stack_ != nullptr; }
+  /// The lowest address of its stack, or null.
+  const char* stack() const { return stack_; }
 
  private:
   struct Entry;

@@ -87,7 +87,9 @@ StoreHook Scheduler::store_hook() {
   return Calls::on_store;
 }
 
-Scheduler::Scheduler(std::uint64_t seed, StoreWatch* watch) : random_state_(seed), watch_(watch) {}
+Scheduler::Scheduler(std::uint64_t seed, StoreWatch* watch) : random_state_(seed), watch_(watch) {
+  catch_crashes(&leave);
+}
 
 Scheduler::~Scheduler() {
   abandon();
@@ -117,6 +119,7 @@ Scheduler::Outcome Scheduler::run(const std::function<void(Grid&)>& finished, st
     running_ = next_ready();
     main_.switch_to(*running_);
     bury();
+    if (crashed_ != nullptr) break;
     retire_finished(finished);
     if (switches_left_ == 0) break;
     if (switches_left_ == unlimited && polls_in_vain()) {
@@ -125,8 +128,22 @@ Scheduler::Outcome Scheduler::run(const std::function<void(Grid&)>& finished, st
     }
   }
   current = nullptr;
+  if (crashed_ != nullptr) return Outcome::crashed;
   if (switches_left_ == 0 && !ready_.empty()) return Outcome::interrupted;
   return grids_.empty() ? Outcome::idle : Outcome::stuck;
+}
+
+/// From the handler of a thread's crash, on another stack than the thread's: nobody comes back to either. Returns if no
+/// kernel was running.
+void Scheduler::leave(const Crash& crash) {
+  if (current == nullptr || current->running_ == nullptr) return;
+  current->crash_ = crash;
+  current->crashed_ = std::exchange(current->running_, nullptr);
+  current->crashed_->leave_to(current->main_);
+}
+
+std::string Scheduler::describe_crash(const SourceLocator& locate) const {
+  return host::describe_crash(crash_, *crashed_, locate);
 }
 
 void Scheduler::abandon() {
@@ -140,7 +157,9 @@ void Scheduler::abandon() {
   ready_.clear();
   waiting_.clear();
   grids_.clear();
+  finished_.clear();
   live_threads_ = 0;
+  crashed_ = nullptr;
 }
 
 /// Splitmix64 (Steele, Lea, Flood 2014), scaled down by multiplication.

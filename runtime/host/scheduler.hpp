@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "iris/device/platform/host_abi.hpp"
+#include "runtime/host/crash.hpp"
 #include "runtime/host/grid.hpp"
 #include "runtime/host/stack_pool.hpp"
 #include "runtime/system/store_hook.hpp"
@@ -26,6 +27,7 @@ class Scheduler {
     idle,         ///< no grid is left
     stuck,        ///< every thread that is left waits, or polls what nobody changes
     interrupted,  ///< the switches are used up
+    crashed,      ///< a thread did what the CPU would not do; nothing but abandon() is left
   };
 
   explicit Scheduler(std::uint64_t seed, StoreWatch* watch = nullptr);
@@ -48,6 +50,9 @@ class Scheduler {
   /// Whether threads have long repeated themselves, and nothing has changed.
   bool polls_in_vain() const;
 
+  /// What ended the last run() with Outcome::crashed, in words. Its library must still be loaded.
+  std::string describe_crash(const SourceLocator& locate) const;
+
   /// Gives up all grids; their threads are never resumed.
   void abandon();
 
@@ -64,6 +69,7 @@ class Scheduler {
   struct Calls;  // what the table's entries do, on behalf of the running thread
 
   static void thread_body(Fiber& fiber);
+  static void leave(const Crash& crash);
 
   std::size_t random_below(std::size_t bound);
   std::size_t choose_ready();
@@ -100,6 +106,8 @@ class Scheduler {
   std::uint64_t progress_ = 0;
   std::uint64_t switches_left_ = unlimited;
   Fiber main_;
+  DeviceThread* crashed_ = nullptr;
+  Crash crash_;
   StoreWatch* watch_;
   const void* stored_from_ = nullptr;  // the watched store whose place is still to be told
 };

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -42,6 +43,10 @@ char* StackPool::take() {
 
 void StackPool::give_back(char* stack) {
   free_.push_back(stack);
+}
+
+bool StackPool::is_below(const char* stack, const void* address) {
+  return std::less()(address, stack) && std::less_equal()(stack - page_bytes(), address);
 }
 
 void StackPool::map_slab() {

@@ -6,7 +6,7 @@
 namespace iris::host {
 
 /// Stacks for fibers, mapped in slabs and kept for reuse. The first `guarded` stacks have an inaccessible page below
-/// them, so that an overflow stops the process at once rather than corrupting a neighbour; more would exhaust the
+/// them, so that an overflow is a crash at once rather than a corrupted neighbour; more would exhaust the
 /// kernel's limit on mappings (65530 by default, two for each guarded stack).
 class StackPool {
  public:
@@ -25,6 +25,8 @@ class StackPool {
   void give_back(char* stack);
 
   static std::size_t usable_bytes();
+  /// Whether that is in the page below a stack that was taken, where one that overflows comes first.
+  static bool is_below(const char* stack, const void* address);
 
  private:
   void map_slab();

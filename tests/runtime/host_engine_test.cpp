@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
+#include "runtime/host/address_sanitizer.hpp"
 
 namespace iris {
 namespace {
@@ -114,6 +116,48 @@ TEST(HostEngine, NamesWhoWaitsForWhomInADeadlock) {
   EXPECT_NE(failure.find("missing_signal, rank 2, blocks 0-1: waits for rank 1"), std::string::npos) << failure;
   EXPECT_NE(failure.find("rank 1 runs no kernel; it has ended"), std::string::npos) << failure;
 }
+
+#ifndef IRIS_ADDRESS_SANITIZER  // which ends the process, and says more
+TEST(HostEngine, SaysOfWhatAKernelHasCrashed) {
+  const auto crashes = [](const std::string& symbol, const std::string& where, const std::string& why) {
+    const std::string failure = failure_of(symbol);
+    EXPECT_NE(failure.find(symbol + ", " + where + ": " + why), std::string::npos) << failure;
+  };
+  for (int time = 0; time < 3; ++time) {
+    crashes("follows_null", "rank 1, block 1, thread 5", "accesses address 0x0, by a pointer that is null");
+    crashes("needs_stack", "rank 2, block 1, thread 9",
+            "needs more than the 60 KiB of stack that a thread has on the CPU");
+    EXPECT_NE(failure_of("strays_far").find(" where there is no memory; does an index leave its buffer?"),
+              std::string::npos);
+    EXPECT_NE(failure_of("leaves_the_addresses").find(", thread 7: accesses an address where there is no memory"),
+              std::string::npos);
+  }
+  EXPECT_NE(failure_of("divides_by_zero").find("block 0, thread 31: divides a whole number by zero"),
+            std::string::npos);
+}
+
+TEST(HostEngine, GoesOnAfterACrash) {
+  World world({.size = 2, .heap_bytes = 1 << 20});
+  world.run([&](Context& context) {
+    auto* const memory = static_cast<int*>(context.allocate(256 * sizeof(int)));
+    Operation bad(context, host_operation("follows_null", 2), {{"n", 64}});
+    Operation good(context, host_operation("add_index", 2), {{"n", 64}});
+    bad.launch({memory, memory + 64}, {{"n", 64}});
+    EXPECT_NE(error_of([&] { context.synchronize(); }), "");
+    context.device().fill(memory, 0, 256 * sizeof(int));
+    good.launch({memory, memory + 64}, {{"n", 64}});
+    context.synchronize();
+    EXPECT_EQ(memory[64 + 5], 5);
+  });
+}
+
+/// A fault of the program's own is none of the engine's, and no more is one that somebody sends.
+TEST(HostEngineDeathTest, LeavesTheProgramsOwnCrashesAlone) {
+  World world({.size = 1, .heap_bytes = 1 << 20});
+  EXPECT_EXIT(*static_cast<volatile int*>(nullptr) = 1, testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(raise(SIGBUS), testing::KilledBySignal(SIGBUS), "");
+}
+#endif
 
 TEST(HostEngine, SaysWhichStepWasSeenAndWhichAwaited) {
   const std::string failure = failure_of("wrong_step");

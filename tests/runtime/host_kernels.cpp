@@ -212,6 +212,45 @@ extern "C" void through_shared(Context context, const i32*, i32* output, i64) {
 }
 IRIS_HOST_ENTRY(through_shared)
 
+/// What the CPU would not do, by one thread.
+extern "C" void follows_null(Context context, const i32* input, i32* output, i64 n) {
+  output[n - 1] = input[0];
+  if (context.rank == 1 && block_index() == 1 && thread_index() == 5) *static_cast<volatile i32*>(nullptr) = 1;
+}
+IRIS_HOST_ENTRY(follows_null)
+
+extern "C" void strays_far(Context context, const i32*, i32* output, i64) {
+  if (context.rank == 0 && thread_index() == 7) static_cast<volatile i32*>(output)[-(i64{1} << 40)] = 1;
+}
+IRIS_HOST_ENTRY(strays_far)
+
+extern "C" void leaves_the_addresses(Context context, const i32*, i32* output, i64) {
+  if (context.rank == 0 && thread_index() == 7) static_cast<volatile i32*>(output)[i64{1} << 50] = 1;
+}
+IRIS_HOST_ENTRY(leaves_the_addresses)
+
+namespace {
+
+/// With 128 KiB of its own.
+__attribute__((noinline)) void use_large_array(i32* output, i64 n) {
+  volatile i32 large[32 << 10];
+  large[n] = 1;
+  output[0] = large[n];
+}
+
+}  // namespace
+
+extern "C" void needs_stack(Context context, const i32*, i32* output, i64 n) {
+  if (context.rank == 2 && block_index() == 1 && thread_index() == 9) use_large_array(output, n);
+}
+IRIS_HOST_ENTRY(needs_stack)
+
+extern "C" void divides_by_zero(Context, const i32*, i32* output, i64 n) {
+  const volatile i32 zero = 0;
+  if (block_index() == 0 && thread_index() == 31) output[0] = static_cast<i32>(n) / zero;
+}
+IRIS_HOST_ENTRY(divides_by_zero)
+
 /// As on a GPU, a wait that ran out of time: the kernel records it and returns.
 extern "C" void raises_fault(Context context, const i32*, i32*, i64) {
   if (context.rank == 2 && thread_index() == 0)

@@ -5,6 +5,7 @@
 #include "iris/values.hpp"
 #include "irisgen/generate.hpp"
 #include "irisgen/source.hpp"
+#include "runtime/host/address_sanitizer.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// What a kernel's source says, and what becomes of it.
@@ -306,6 +307,33 @@ TEST_F(UserKernel, names_what_a_deadlock_waits_for_and_the_line) {
     EXPECT_NE(report.find("k, rank 0, block 0, at k.hip:15:8: waits for rank 2 to "), std::string::npos) << report;
   }
 }
+
+#ifndef IRIS_ADDRESS_SANITIZER  // which ends the process, and says more
+TEST_F(UserKernel, names_the_line_and_the_thread_of_a_crash) {
+  const auto failure = [&](const std::string& statement) -> std::string {
+    write("k.hip",
+          "#include <iris/device/context.hpp>\nusing namespace iris::device;\n\n"
+          "__device__ void f(const Context& context, f32* output, i64 n) {\n  output[0] = 1;\n"
+          "  if (context.rank == 1 && thread_index() == 5) {\n    " +
+              statement + "\n  }\n}\n");
+    try {
+      run(plan(description()));
+      return "it ended";
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  };
+  const std::string far = failure("output[-(n << 38)] = 1;");
+  EXPECT_NE(far.find("k, rank 1, block 0, thread 5, at k.hip:7:24: accesses address 0x"), std::string::npos) << far;
+  EXPECT_TRUE(far.ends_with(" where there is no memory; does an index leave its buffer?")) << far;
+  // The array is the whole kernel's, inlined.
+  const std::string large = failure("volatile f32 large[32 << 10];\n    large[static_cast<i64>(output[1])] = 1;");
+  EXPECT_NE(large.find("needs more than the 60 KiB of stack that a thread has on the CPU; make its arrays smaller, or "
+                       "shared"),
+            std::string::npos)
+      << large;
+}
+#endif
 
 TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
   write("k.hip",

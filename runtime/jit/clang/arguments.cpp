@@ -52,8 +52,9 @@ TargetArguments host_arguments() {
   target.name = "host";
   target.frontend = with_common({"-triple", triple.str(), "-x", "c++", "-target-cpu", arm ? "generic" : "x86-64"});
   if (arm) target.frontend.insert(target.frontend.end(), {"-target-feature", "+neon"});
-  // Fibers that are given up are unwound through the kernel's frames.
-  target.frontend.emplace_back("-funwind-tables=2");
+  // Debuggers and profilers walk through the kernel's frames; those of more than a page do not step over the one that
+  // guards the stack.
+  target.frontend.insert(target.frontend.end(), {"-funwind-tables=2", "-fstack-clash-protection"});
   target.linker = {
       "-m", arm ? "aarch64linux" : "elf_x86_64", "-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"};
   return target;

@@ -1,0 +1,10 @@
+#pragma once
+
+/// Defines IRIS_ADDRESS_SANITIZER where this is built with it.
+#if defined(__SANITIZE_ADDRESS__)
+#define IRIS_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IRIS_ADDRESS_SANITIZER 1
+#endif
+#endif
