@@ -2,6 +2,7 @@
 #include <iris/device/barrier.hpp>
 #include <iris/device/lines.hpp>
 #include <iris/device/reduce.hpp>
+#include <iris/device/rma.hpp>
 
 using namespace iris::device;
 
@@ -131,5 +132,46 @@ __device__ void reads_its_input(const Context& context, const typename Config::E
                                 typename Config::Element* out, i64 m, i64 n) {
   Launch<Config> launch(context);
   out[thread_index()] = in[thread_index()];
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void gets_from_a_peer_behind_a_barrier(const Context& context, const typename Config::Element* in,
+                                                  typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  slots[thread_index()] = in[thread_index()];
+  if (!same_block_barrier(launch, Wait::arrival)) return;
+  get(context, slots, out, n, 1);
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void reads_what_it_has_got_itself(const Context& context, const typename Config::Element* in,
+                                             typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  get(context, in, slots, n, 1);
+  out[thread_index()] = slots[0];
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void reads_back_what_it_has_sent(const Context& context, const typename Config::Element* in,
+                                            typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  store(context, slots + thread_index(), in[thread_index()], 1);
+  out[thread_index()] = load(context, slots + thread_index(), 1);
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void puts_what_it_has_written_itself(const Context& context, const typename Config::Element* in,
+                                                typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  slots[thread_index()] = in[thread_index()];
+  put(context, slots + thread_index(), out, 1, 1);
   same_block_barrier(launch, Wait::exit);
 }

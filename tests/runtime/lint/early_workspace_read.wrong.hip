@@ -1,6 +1,7 @@
 // What other ranks send is read before anybody can know that it has come.
 #include <iris/device/barrier.hpp>
 #include <iris/device/reduce.hpp>
+#include <iris/device/rma.hpp>
 
 using namespace iris::device;
 
@@ -116,5 +117,42 @@ __device__ void copies_it_out(const Context& context, const typename Config::Ele
     const auto* slots = launch.template workspace<typename Config::Element>();
     copy_elements<1>(slots, out, n);  // expect: iris-early-workspace-read
   }
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void loads_from_a_peer_at_once(const Context& context, const typename Config::Element* in,
+                                          typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  out[thread_index()] = load(context, slots + thread_index(), 1);  // expect: iris-early-workspace-read
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void gets_what_a_peer_may_not_have_written(const Context& context, const typename Config::Element* in,
+                                                      typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  get(context, slots, out, n, 1);  // expect: iris-early-workspace-read
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void puts_what_may_not_have_come(const Context& context, const typename Config::Element* in,
+                                            typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  put(context, slots, out, n, 1);  // expect: iris-early-workspace-read
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void reads_a_peer_s_by_its_address(const Context& context, const typename Config::Element* in,
+                                              typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  auto* const slots = launch.template workspace<typename Config::Element>();
+  const auto* theirs = on_rank(context, slots, 1);
+  out[0] = load_pack<1>(theirs + 4)[0];  // expect: iris-early-workspace-read
   same_block_barrier(launch, Wait::exit);
 }

@@ -110,3 +110,27 @@ __device__ void hands_its_own_address_to_a_function(const Context& context, cons
   out[1] = last_of(in, m * n);
   same_block_barrier(launch, Wait::exit);
 }
+
+template <typename Config>
+__device__ void stores_to_what_on_peers_gives(const Context& context, const typename Config::Element* in,
+                                              typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  const auto theirs = on_peers<Config::world>(context, out);
+  for (i32 offset = 1; offset < Config::world; ++offset) {
+    store_pack(theirs[offset] + thread_index(), load_pack<1>(in + thread_index()));
+  }
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void writes_to_the_first_of_the_peers_which_is_itself(const Context& context,
+                                                                 const typename Config::Element* in,
+                                                                 typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  const auto theirs = on_peers<Config::world>(context, out);
+  theirs[0][thread_index()] = in[thread_index()];
+  *theirs.objects[0] = in[1];
+  same_block_barrier(launch, Wait::exit);
+}

@@ -147,3 +147,36 @@ __device__ void takes_whichever_is_right(const Context& context, const typename 
   out[thread_index()] = from[thread_index()];  // expect: iris-remote-dereference
   same_block_barrier(launch, Wait::exit);
 }
+
+template <typename Config>
+__device__ void reads_what_on_peers_gives(const Context& context, const typename Config::Element* in,
+                                          typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  const auto theirs = on_peers<Config::world>(context, in);
+  for (i32 offset = 1; offset < Config::world; ++offset) {
+    out[offset] = theirs[offset][thread_index()];  // expect: iris-remote-dereference
+  }
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void writes_through_one_of_the_peers(const Context& context, const typename Config::Element* in,
+                                                typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  const auto theirs = on_peers<Config::world>(context, out);
+  auto* const next = theirs[1];
+  next[thread_index()] = in[thread_index()];  // expect: iris-remote-dereference
+  same_block_barrier(launch, Wait::exit);
+}
+
+template <typename Config>
+__device__ void takes_the_pointers_themselves(const Context& context, const typename Config::Element* in,
+                                              typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (!same_block_barrier(launch, Wait::entry)) return;
+  const auto theirs = on_peers<Config::world>(context, in);
+  out[0] = *theirs.objects[Config::world - 1];  // expect: iris-remote-dereference
+  same_block_barrier(launch, Wait::exit);
+}

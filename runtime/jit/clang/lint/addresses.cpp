@@ -17,10 +17,14 @@ const clang::FieldDecl* field_of(const clang::Expr* expression) {
   return member == nullptr ? nullptr : llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
 }
 
-bool is_context_field(const clang::Expr* expression, llvm::StringRef name) {
+bool is_vocabulary_field(const clang::Expr* expression, llvm::StringRef record, llvm::StringRef name) {
   const clang::FieldDecl* field = field_of(expression);
   return field != nullptr && is_vocabulary(field) && field->getName() == name &&
-         field->getParent()->getName() == "Context";
+         field->getParent()->getName() == record;
+}
+
+bool is_context_field(const clang::Expr* expression, llvm::StringRef name) {
+  return is_vocabulary_field(expression, "Context", name);
 }
 
 /// A variable, or an array of them, whose element is written by `array[i] = …`.
@@ -99,6 +103,7 @@ Addresses::Places Addresses::of(const clang::Expr* expression) const {
     if (window != nullptr && is_context_field(window->getBase(), "bases")) {
       return is_context_field(element->getIdx(), "rank") ? Places{} : Places{Memory::remote};
     }
+    if (is_vocabulary_field(element->getBase(), "OnPeers", "objects")) return of_peer(element->getIdx());
     const clang::VarDecl* array = variable_of(element->getBase());
     return array != nullptr && array->getType()->isArrayType() ? of(element->getBase()) : Places{};
   }
@@ -109,11 +114,24 @@ Addresses::Places Addresses::of(const clang::Expr* expression) const {
 Addresses::Places Addresses::of_call(const clang::Expr* call) const {
   const clang::FunctionDecl* callee = callee_of(call);
   if (const Function* row = find_function(callee)) {
-    return row->result == Memory::unknown ? Places{} : Places{row->result};
+    if (row->result == Memory::unknown) return {};
+    const auto arguments = arguments_of(call);
+    const auto argument = [&](int index) { return arguments.at(static_cast<std::size_t>(index)); };
+    if (row->offset != no_argument) return of_peer(argument(row->offset));
+    Places places = {row->result};
+    if (row->object != no_argument && leads_to(argument(row->object), Memory::workspace))
+      places.insert(Memory::peer_workspace);
+    return places;
   }
   const Unit* unit = program_.find(callee);
   const auto found = results_.find(unit);
   return unit == nullptr || found == results_.end() ? Places{} : found->second;
+}
+
+Addresses::Places Addresses::of_peer(const clang::Expr* offset) const {
+  clang::Expr::EvalResult value;
+  const bool this_rank = offset->EvaluateAsInt(value, program_.ast()) && value.Val.getInt() == 0;
+  return this_rank ? Places{} : Places{Memory::remote};
 }
 
 void Addresses::learn(const clang::Stmt* statement,
@@ -165,7 +183,9 @@ bool Addresses::learn_calls() {
   for (const auto& [parameter, all] : passed) {
     const auto leads = [](Memory memory) { return [memory](const Places& one) { return one.contains(memory); }; };
     if (std::ranges::any_of(all, leads(Memory::remote))) add(variables_[parameter], {Memory::remote});
-    if (std::ranges::all_of(all, leads(Memory::workspace))) add(variables_[parameter], {Memory::workspace});
+    for (const Memory memory : {Memory::workspace, Memory::peer_workspace}) {
+      if (std::ranges::all_of(all, leads(memory))) add(variables_[parameter], {memory});
+    }
   }
   return changed;
 }

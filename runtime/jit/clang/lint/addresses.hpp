@@ -8,7 +8,7 @@
 namespace iris::clang_library::lint {
 
 /// Where pointers lead. A variable leads where all that is assigned to it does; a parameter to another rank if any
-/// call's argument does, and to the workspace if all do; members of structs are not followed.
+/// call's argument does, and to the workspace, this rank's or a peer's, if all do; members of structs are not followed.
 class Addresses {
  public:
   explicit Addresses(const Program& program);
@@ -20,6 +20,8 @@ class Addresses {
 
   Places of(const clang::Expr* expression) const;
   Places of_call(const clang::Expr* call) const;
+  /// What OnPeers holds of that offset.
+  Places of_peer(const clang::Expr* offset) const;
   void learn(const clang::Stmt* statement, std::map<const clang::ValueDecl*, std::vector<Places>>& written) const;
   bool learn_calls();
 

@@ -17,9 +17,10 @@ constexpr std::array functions = {
     Function{.name = "peer_at", .differs = ranks | from_arguments},
     Function{.name = "grid_threads", .differs = threads | blocks},
     Function{.name = "block_threads", .differs = threads},
-    Function{.name = "on_rank", .result = Memory::remote},
-    Function{.name = "heap_on_rank", .result = Memory::remote},
-    Function{.name = "on_rank_in", .result = Memory::remote},
+    Function{.name = "on_rank", .result = Memory::remote, .object = 1},
+    Function{.name = "heap_on_rank", .result = Memory::remote, .object = 1},
+    Function{.name = "on_rank_in", .result = Memory::remote, .object = 2},
+    Function{.name = "OnPeers::operator[]", .result = Memory::remote, .offset = 0},
     Function{.name = "Launch::workspace", .result = Memory::workspace, .differs = nobody},
     Function{.name = "workspace", .result = Memory::workspace, .differs = nobody},
     Function{.name = "flags", .differs = nobody},
@@ -59,9 +60,9 @@ constexpr std::array functions = {
     Function{.name = "push_rows", .effect = Effect::main_loop, .differs = nobody},
 
     // Accesses.
-    Function{.name = "load", .arguments = 3, .loads = 1, .remote_access = true},
+    Function{.name = "load", .arguments = 3, .loads = 1, .remote_loads = true},
     Function{.name = "load", .arguments = 2, .loads = 0},
-    Function{.name = "store", .arguments = 4, .stores = 1, .remote_access = true},
+    Function{.name = "store", .arguments = 4, .stores = 1, .remote_stores = true},
     Function{.name = "store", .arguments = 3, .stores = 0},
     Function{.name = "load_pack", .loads = 0},
     Function{.name = "store_pack", .stores = 0},
@@ -69,9 +70,9 @@ constexpr std::array functions = {
     Function{.name = "MessageLine::store", .stores = 0},
     Function{.name = "load_and_reduce", .loads = 0},
     Function{.name = "copy_elements", .loads = 0, .stores = 1},
-    Function{.name = "get", .loads = 1, .stores = 2, .remote_access = true},
-    Function{.name = "put", .loads = 1, .stores = 2, .remote_access = true},
-    Function{.name = "copy", .loads = 1, .stores = 2, .remote_access = true},
+    Function{.name = "get", .loads = 1, .stores = 2, .remote_loads = true},
+    Function{.name = "put", .loads = 1, .stores = 2, .remote_stores = true},
+    Function{.name = "copy", .loads = 1, .stores = 2, .remote_loads = true, .remote_stores = true},
 
     // Atomics. What they return is the data's, and differs as memory does.
     Function{.name = "atomic_load", .loads = 0, .atomic = true},
@@ -109,11 +110,13 @@ bool is_device_namespace(const clang::DeclContext* context) {
   return outer != nullptr && outer->getName() == "iris" && outer->getParent()->isTranslationUnit();
 }
 
-/// "load", or "Mailbox::receive"; empty for what is not directly in iris::device, or is the user's.
+/// "load", "Mailbox::receive" or "OnPeers::operator[]"; empty for what is not directly in iris::device, or is the
+/// user's.
 std::string name_of(const clang::NamedDecl* declaration) {
-  if (!declaration->getDeclName().isIdentifier()) return {};
+  const clang::DeclarationName written = declaration->getDeclName();
+  if (!written.isIdentifier() && written.getCXXOverloadedOperator() != clang::OO_Subscript) return {};
   const clang::DeclContext* context = declaration->getDeclContext();
-  std::string name = declaration->getName().str();
+  std::string name = declaration->getNameAsString();
   if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(context)) {
     name = record->getName().str() + "::" + name;
     context = record->getDeclContext();

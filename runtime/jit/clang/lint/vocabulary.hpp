@@ -12,8 +12,8 @@ namespace iris::clang_library::lint {
 /// Among whom a value, or who takes a branch, differs; a set.
 enum Difference : unsigned { nobody = 0, threads = 1, blocks = 2, ranks = 4, from_arguments = 8 };
 
-/// What memory a pointer leads to.
-enum class Memory { unknown, remote, workspace };
+/// What memory a pointer leads to; peer_workspace is remote as well.
+enum class Memory { unknown, remote, workspace, peer_workspace };
 
 /// What a thread does to others by a call.
 enum class Effect {
@@ -41,10 +41,13 @@ struct Function {
   int peer = no_argument;
   int loads = no_argument;          ///< the pointer that it reads through
   int stores = no_argument;         ///< the pointer that it writes through
-  bool remote_access = false;       ///< the rank is an argument: these pointers are this rank's
+  bool remote_loads = false;        ///< the rank is an argument: `loads` is this rank's address of what is read there
+  bool remote_stores = false;       ///< so with `stores`
   bool atomic = false;              ///< `stores` or `loads` is atomic, its scope the template argument after the order
   bool iterates = false;            ///< calls what it is given differently often in each thread
   Memory result = Memory::unknown;  ///< a pointer to this
+  int object = no_argument;         ///< this rank's pointer to the object that the result is on another rank
+  int offset = no_argument;         ///< of the peer; the one of offset 0 is this rank
   unsigned differs = from_arguments;  ///< among whom the result does
 };
 

@@ -5,16 +5,18 @@
 namespace iris::clang_library::lint {
 namespace {
 
-/// Whether on some way to here the rank waited for others, or wrote to its workspace itself.
+/// Whether on some way to here the rank waited for others, or wrote to a workspace itself.
 struct Filled {
   bool waited = false;
-  bool stored = false;
+  bool stored = false;  ///< to its own
+  bool sent = false;    ///< to a peer's
   auto operator<=>(const Filled&) const = default;
 
   bool join(const Filled& other) {
     const Filled before = *this;
     waited = waited || other.waited;
     stored = stored || other.stored;
+    sent = sent || other.sent;
     return *this != before;
   }
 };
@@ -29,8 +31,9 @@ class ReadWatcher : public Watcher<Filled> {
   void see(const clang::Stmt* statement, const Position& position, Filled& state) override {
     if (const Function* row = find_function(callee_of(statement))) {
       if (waits(row->effect)) state.waited = true;
-      if (row->stores != no_argument && !row->remote_access && leads_to_workspace(statement, row->stores))
-        state.stored = true;
+      const Whose written = whose(statement, row->stores, row->remote_stores);
+      state.stored = state.stored || written == Whose::mine;
+      state.sent = state.sent || written == Whose::peers;
     }
     const auto access = plain_access(*position.unit, statement);
     if (access && access->stores && model_.addresses.leads_to(access->pointer, Memory::workspace)) state.stored = true;
@@ -39,8 +42,10 @@ class ReadWatcher : public Watcher<Filled> {
   void judge(const clang::Stmt* statement, const Position& position, const Filled& state) override {
     if (state.waited || state.stored) return;
     if (const Function* row = find_function(callee_of(statement))) {
-      const bool reads = row->loads != no_argument && !row->remote_access && leads_to_workspace(statement, row->loads);
-      if (reads) early.try_emplace(llvm::cast<clang::Expr>(statement), position);
+      const Whose read = whose(statement, row->loads, row->remote_loads);
+      // What was sent to a peer may be read back from there, and a peer may be this rank.
+      if (read == Whose::mine || (read == Whose::peers && !state.sent))
+        early.try_emplace(llvm::cast<clang::Expr>(statement), position);
     }
     const auto access = plain_access(*position.unit, statement);
     if (access && access->loads && model_.addresses.leads_to(access->pointer, Memory::workspace)) {
@@ -49,10 +54,17 @@ class ReadWatcher : public Watcher<Filled> {
   }
 
  private:
-  bool leads_to_workspace(const clang::Stmt* call, int argument) const {
+  /// Whose workspace a call accesses.
+  enum class Whose { nobodys, mine, peers };
+
+  /// Through that argument, which is an address of this rank's if it is `remote`.
+  Whose whose(const clang::Stmt* call, int argument, bool remote) const {
     const auto arguments = arguments_of(call);
     const auto index = static_cast<std::size_t>(argument);
-    return index < arguments.size() && model_.addresses.leads_to(arguments[index], Memory::workspace);
+    if (argument == no_argument || index >= arguments.size()) return Whose::nobodys;
+    if (model_.addresses.leads_to(arguments[index], Memory::peer_workspace)) return Whose::peers;
+    if (!model_.addresses.leads_to(arguments[index], Memory::workspace)) return Whose::nobodys;
+    return remote ? Whose::peers : Whose::mine;
   }
 
   const Model& model_;
