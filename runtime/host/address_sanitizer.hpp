@@ -8,3 +8,13 @@
 #define IRIS_ADDRESS_SANITIZER 1
 #endif
 #endif
+
+namespace iris::host {
+
+#ifdef IRIS_ADDRESS_SANITIZER
+inline constexpr bool under_address_sanitizer = true;
+#else
+inline constexpr bool under_address_sanitizer = false;
+#endif
+
+}  // namespace iris::host

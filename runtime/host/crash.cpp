@@ -75,12 +75,8 @@ std::string describe_access(const Crash& crash, const DeviceThread& thread) {
 
 }  // namespace
 
-#ifdef IRIS_ADDRESS_SANITIZER
-void catch_crashes(void (*)(const Crash&)) {}
-CrashStack::CrashStack() = default;
-CrashStack::~CrashStack() = default;
-#else
 void catch_crashes(void (*leave)(const Crash& crash)) {
+  if (under_address_sanitizer) return;
   static std::once_flag once;
   std::call_once(once, [&] {
     leave_crash = leave;
@@ -93,16 +89,19 @@ void catch_crashes(void (*leave)(const Crash& crash)) {
   });
 }
 
-CrashStack::CrashStack() : stack_(std::make_unique<std::byte[]>(crash_stack_bytes)) {
+/// AddressSanitizer has given the thread a stack of its own.
+CrashStack::CrashStack()
+    : stack_(under_address_sanitizer ? nullptr : std::make_unique<std::byte[]>(crash_stack_bytes)) {
+  if (stack_ == nullptr) return;
   const stack_t stack = {.ss_sp = stack_.get(), .ss_flags = 0, .ss_size = crash_stack_bytes};
   ::sigaltstack(&stack, nullptr);
 }
 
 CrashStack::~CrashStack() {
+  if (stack_ == nullptr) return;
   const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = crash_stack_bytes};
   ::sigaltstack(&none, nullptr);
 }
-#endif
 
 std::string describe_crash(const Crash& crash, const DeviceThread& thread, const SourceLocator& locate) {
   const Grid& grid = *thread.block->grid;
