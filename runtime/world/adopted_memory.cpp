@@ -129,19 +129,20 @@ void AdoptedMemory::adopt(const Group::State& group, void* memory, std::size_t b
   adoptions_.insert(behind, std::move(made));
 }
 
-void AdoptedMemory::release(const Group::State& group, void* memory) {
+void AdoptedMemory::release(const Group::State& group, void* memory, const std::string& failure) {
   Collectives& members = *group.collectives;
   Device& device = group.context.device;
   const auto found = std::ranges::find(adoptions_, static_cast<char*>(memory), &Adoption::begin);
   if (found == adoptions_.end() || found->members != group.members()) {
-    members.barrier({.call = group.call("release_symmetric(memory that was not adopted)"), .state = {}});
+    members.all_gather_or_fail({.call = group.call("release_symmetric(memory that was not adopted)"), .state = {}},
+                               failure);
     throw std::runtime_error("rank " + std::to_string(group.context.rank) + " releases memory that as_symmetric()" +
                              group.suffix + " did not adopt, or that is released already");
   }
   const CollectiveCall call{.call = group.call("release_symmetric(adopted memory " + std::to_string(found->number) +
                                                ", " + std::to_string(found->bytes) + " bytes)"),
                             .state = {}};
-  members.barrier(call);  // nobody uses it any more
+  members.all_gather_or_fail(call, failure);  // nobody uses it any more
   if (!members.share_addresses()) {
     for (char* base : found->bases) {
       if (base != nullptr && base != found->begin) device.release_adopted(base);

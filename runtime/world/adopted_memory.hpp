@@ -28,9 +28,10 @@ class AdoptedMemory {
   /// is found out here is against it. Throws on every member alike, and leaves all as it was.
   void adopt(const Group::State& group, void* memory, std::size_t bytes, std::string refusal);
 
-  /// Collective over the group that adopted it: when it returns, no rank addresses it any more. Throws if `memory` is
-  /// not where something begins that this group has adopted.
-  void release(const Group::State& group, void* memory);
+  /// Collective over the group that adopted it: when it returns, no rank addresses it any more. `failure` is that of
+  /// this rank's launches, in words, for which every member throws alike and keeps the memory adopted. Throws as well
+  /// if `memory` is not where something begins that this group has adopted.
+  void release(const Group::State& group, void* memory, const std::string& failure);
 
   /// The one that [memory, memory + bytes) lies in, until the next change; null if there is none. An empty range lies
   /// where its begin does.

@@ -164,8 +164,7 @@ Group Context::group(const std::vector<int>& ranks) {
 
 std::size_t Context::trim() {
   State& self = state_of_rank_;
-  self.finish();
-  self.all->barrier("trim()");
+  self.all->barrier("trim()", [&] { self.finish(); });
   return self.memory.trim(self.collectives, "trim()", self.heap.end_of_use());
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/world/group.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -66,9 +67,21 @@ void Group::State::free(void* memory, Owner::Kind kind) {
   }
 }
 
-void Group::State::barrier(const std::string& call) {
+void Group::State::barrier(const std::string& call, const std::function<void()>& before) {
+  std::exception_ptr failure;
+  try {
+    before();
+  } catch (...) {
+    failure = std::current_exception();
+  }
   const std::string digest = std::to_string(context.heap.holdings(number_).digest);
-  const std::vector<std::string> digests = collectives->all_gather({.call = call, .state = {}}, digest);
+  std::vector<std::string> digests;
+  try {
+    digests = collectives->all_gather_or_fail({.call = call, .state = {}}, failure ? words_of(failure) : "", digest);
+  } catch (...) {
+    if (failure) std::rethrow_exception(failure);
+    throw;
+  }
   const bool have_freed_the_same = std::ranges::count(digests, digest) == std::ssize(digests);
   if (have_freed_the_same) context.heap.release(number_);
 }
@@ -91,8 +104,7 @@ void Group::State::adopt(void* memory, std::size_t bytes) {
 }
 
 void Group::State::release_adopted(void* memory) {
-  context.finish();
-  context.adopted.release(*this, memory);
+  context.adopted.release(*this, memory, words_of_attempt([&] { context.finish(); }));
 }
 
 char* Group::State::on_rank(const char* memory, int peer) const {
@@ -199,8 +211,7 @@ void Group::synchronize(Stream stream) {
 }
 
 void Group::barrier(Stream stream) {
-  state_->context.synchronize(stream);
-  state_->barrier(state_->call("barrier()"));
+  state_->barrier(state_->call("barrier()"), [&] { state_->context.synchronize(stream); });
 }
 
 }  // namespace iris

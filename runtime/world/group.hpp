@@ -34,7 +34,8 @@ struct Group::State {
   void* allocate(std::size_t bytes, const std::string& call, Owner::Kind kind);
   /// Throws for what is not such an allocation of this group.
   void free(void* memory, Owner::Kind kind);
-  void barrier(const std::string& call);
+  /// After a step that may fail on some members: there it throws what it has met with, and on the others whose it is.
+  void barrier(const std::string& call, const std::function<void()>& before);
   /// What each member does by itself, under the name of a collective call: where it fails on one, every member throws
   /// alike, so that they stay in step.
   void fail_alike(const std::string& call, const std::function<void()>& step);

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -452,6 +454,37 @@ TEST(Operation, TurnsAFaultIntoASentenceAndIsNotLaunchedAgain) {
                 "launch 3");
     expect_part(again, "cannot be launched again");
     expect_part(again, failure);
+  });
+}
+
+TEST(Operation, TellsAllRanksOfAFaultThatACollectiveCallFindsOnOne) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("raises_fault", 3);
+  world.run([&](Context& context) {
+    void* input = context.allocate(256);
+    void* output = context.allocate(256);
+    const auto pages = std::make_unique<std::byte[]>(4096);
+    context.as_symmetric(pages.get(), 4096);
+    const auto failure_of = [&](const std::function<void()>& call) {
+      Operation operation(context, built, of_n(64));
+      operation.launch(std::array{input, output}, of_n(64));
+      return error_of(call);
+    };
+    const std::string fault = "raises_fault: rank 2, block ";
+    const std::string of_barrier = failure_of([&] { context.barrier(); });
+    const std::string of_trim = failure_of([&] { context.trim(); });
+    const std::string of_release = failure_of([&] { context.release_symmetric(pages.get()); });
+    expect_part(of_release, "release_symmetric(adopted memory 1, 4096 bytes) cannot be done on rank 2: " + fault);
+    if (context.rank() == 2) {
+      EXPECT_TRUE(of_barrier.starts_with(fault)) << of_barrier;
+      EXPECT_TRUE(of_trim.starts_with(fault)) << of_trim;
+    } else {
+      expect_part(of_barrier, "barrier() cannot be done on rank 2: " + fault);
+      expect_part(of_trim, "trim() cannot be done on rank 2: " + fault);
+    }
+    EXPECT_TRUE(context.is_symmetric(pages.get(), 4096));
+    context.release_symmetric(pages.get());  // they are in step
+    context.barrier();
   });
 }
 

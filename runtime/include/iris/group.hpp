@@ -46,7 +46,8 @@ class Group {
   ///   std::aligned_alloc(4096, …), which nobody else uses while they are adopted or released.
   void as_symmetric(void* memory, std::size_t bytes);
   /// Ends this group's adoption of what begins at `memory`. Collective: waits for this rank's work, then for every
-  /// member. Whoever launches graphs on it waits for them before, and launches them no more.
+  /// member. If a launch has failed on one of them, every member throws and all stays adopted. Whoever launches graphs
+  /// on it waits for them before, and launches them no more.
   void release_symmetric(void* memory);
   /// Whether [memory, memory + bytes) lies on this rank's heap, or in memory that it has adopted as one range. False
   /// for an empty range outside.
@@ -59,7 +60,8 @@ class Group {
 
   /// Waits for this rank's work in the stream; throws the sentence of a wait that ran out of time, or of a deadlock.
   void synchronize(Stream stream = nullptr);
-  /// synchronize(stream), then waits for every member to arrive.
+  /// synchronize(stream), then waits for every member to arrive. Where one of them throws by synchronize(), so do all:
+  /// it its own failure, the others that rank and what it said.
   void barrier(Stream stream = nullptr);
 
   struct State;
