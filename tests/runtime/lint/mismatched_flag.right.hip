@@ -160,3 +160,99 @@ __device__ void waits_for_the_block_before(const Context& context, const typenam
   out[block_index()] = in[block_index()];
   block_signal_release(launch, flag, 0, context.rank);
 }
+
+template <typename Config>
+__device__ void signals_on_either_side_of_a_condition(const Context& context, const typename Config::Element* in,
+                                                      typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(0);
+  const i32 next = peer_at<Config::world>(context, 1);
+  if (context.rank == 0) {
+    store(context, out, in[0], next);
+    block_signal_release(launch, flag, 0, next);
+  } else {
+    block_signal_release(launch, flag, 0, next);
+  }
+  if (!block_wait_acquire(launch, flag, 0, peer_at<Config::world>(context, Config::world - 1), Wait::step)) return;
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void makes_a_chain(const Context& context, const typename Config::Element* in, typename Config::Element* out,
+                              i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
+  if (context.rank > 0 && !block_wait_acquire(launch, flag, 0, previous, Wait::step)) return;
+  out[thread_index()] = in[thread_index()];
+  if (context.rank < Config::world - 1) block_signal_release(launch, flag, 0, peer_at<Config::world>(context, 1));
+}
+
+template <typename Config>
+__device__ bool previous_has_come(const Launch<Config>& launch) {
+  const i32 previous = peer_at<Config::world>(launch.context, Config::world - 1);
+  return block_wait_acquire(launch, own_flag<Config>(0), 0, previous, Wait::step);
+}
+
+template <typename Config>
+__device__ void waits_in_a_function_by_all_but_the_first(const Context& context, const typename Config::Element* in,
+                                                         typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (context.rank != 0 && !previous_has_come(launch)) return;
+  out[thread_index()] = in[thread_index()];
+  if (context.rank != Config::world - 1) {
+    block_signal_release(launch, own_flag<Config>(0), 0, peer_at<Config::world>(context, 1));
+  }
+}
+
+template <typename Config>
+__device__ void gathers_from_all_but_the_root(const Context& context, const typename Config::Element* in,
+                                              typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (context.rank != 0) block_signal_release(launch, own_flag<Config>(context.rank), 0, 0);
+  if (context.rank == 0) {
+    for (i32 source = 1; source < Config::world; ++source) {
+      if (!block_wait_acquire(launch, own_flag<Config>(source), 0, source, Wait::arrival)) return;
+    }
+  }
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void signals_each_but_itself(const Context& context, const typename Config::Element* in,
+                                        typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  for (i32 peer = 0; peer < Config::world; ++peer) {
+    if (peer != context.rank) block_signal_release(launch, own_flag<Config>(context.rank), 0, peer);
+  }
+  for (i32 offset = 1; offset < Config::world; ++offset) {
+    const i32 source = peer_at<Config::world>(context, offset);
+    if (!block_wait_acquire(launch, own_flag<Config>(source), 0, source, Wait::arrival)) return;
+  }
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void lets_the_root_signal_itself(const Context& context, const typename Config::Element* in,
+                                            typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  if (context.rank == Config::root) {
+    for (i32 peer = 0; peer < Config::world; ++peer) block_signal_release(launch, flag, 0, peer);
+  }
+  if (!block_wait_acquire(launch, flag, 0, Config::root, Wait::step)) return;
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void lets_blocks_of_two_kinds_signal_alike(const Context& context, const typename Config::Element* in,
+                                                      typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  if (block_index() == 0) {
+    out[thread_index()] = in[thread_index()];
+    block_signal_release(launch, flag, 0, 1);
+  }
+  if (block_index() != 0) block_signal_release(launch, flag, 0, 1);
+  if (!block_wait_acquire(launch, flag, 0, 1, Wait::arrival)) return;
+}

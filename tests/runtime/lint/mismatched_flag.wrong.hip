@@ -124,3 +124,76 @@ __device__ void mixes_up_two_flags(const Context& context, const typename Config
   if (!block_wait_acquire(launch, credit, 0, 1, Wait::arrival)) return;  // expect: iris-mismatched-flag
   out[thread_index()] = in[thread_index()];
 }
+
+template <typename Config>
+__device__ void waits_for_all_where_the_root_alone_signals(const Context& context, const typename Config::Element* in,
+                                                           typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (context.rank == 0) block_signal_release_all(launch, own_flag<Config>(context.rank), 0);
+  for (i32 offset = 1; offset < Config::world; ++offset) {
+    const i32 peer = peer_at<Config::world>(context, offset);
+    const i64 flag = own_flag<Config>(peer);
+    if (!block_wait_acquire(launch, flag, 0, peer, Wait::arrival)) return;  // expect: iris-mismatched-flag
+  }
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void waits_on_all_where_all_but_the_last_signal(const Context& context, const typename Config::Element* in,
+                                                           typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  const bool is_last = Config::world - 1 == context.rank;
+  if (!is_last) block_signal_release(launch, flag, 0, peer_at<Config::world>(context, 1));
+  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
+  if (!block_wait_acquire(launch, flag, 0, previous, Wait::step)) return;  // expect: iris-mismatched-flag
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void waits_for_each_rank_in_order(const Context& context, const typename Config::Element* in,
+                                             typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  if (context.rank > 0) block_signal_release_all(launch, own_flag<Config>(context.rank), 0);
+  for (i32 source = 0; source < Config::world; ++source) {
+    const i64 flag = own_flag<Config>(source);
+    if (!block_wait_acquire(launch, flag, 0, source, Wait::arrival)) return;  // expect: iris-mismatched-flag
+  }
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void tell_next(const Launch<Config>& launch) {
+  block_signal_release(launch, own_flag<Config>(0), 0, peer_at<Config::world>(launch.context, 1));
+}
+
+template <typename Config>
+__device__ void signals_in_a_function_by_one_rank(const Context& context, const typename Config::Element* in,
+                                                  typename Config::Element* out, i64 m, i64 n, i32 root) {
+  Launch<Config> launch(context);
+  if (context.rank == root) tell_next(launch);
+  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
+  const i64 flag = own_flag<Config>(0);
+  if (!block_wait_acquire(launch, flag, 0, previous, Wait::step)) return;  // expect: iris-mismatched-flag
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void waits_by_every_block_for_the_firsts_signal(const Context& context, const typename Config::Element* in,
+                                                           typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  if (block_index() == 0) block_signal_release(launch, flag, 0, 1);
+  if (!block_wait_acquire(launch, flag, 0, 1, Wait::arrival)) return;  // expect: iris-mismatched-flag
+  out[thread_index()] = in[thread_index()];
+}
+
+template <typename Config>
+__device__ void lets_the_root_wait_for_itself(const Context& context, const typename Config::Element* in,
+                                              typename Config::Element* out, i64 m, i64 n) {
+  Launch<Config> launch(context);
+  const i64 flag = own_flag<Config>(block_index());
+  if (context.rank == Config::root) block_signal_release_all(launch, flag, 0);
+  if (!block_wait_acquire(launch, flag, 0, Config::root, Wait::step)) return;  // expect: iris-mismatched-flag
+  out[thread_index()] = in[thread_index()];
+}

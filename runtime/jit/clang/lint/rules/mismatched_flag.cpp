@@ -1,5 +1,7 @@
+#include <algorithm>
+
+#include "runtime/jit/clang/lint/chosen.hpp"
 #include "runtime/jit/clang/lint/rules.hpp"
-#include "runtime/jit/clang/lint/symbols.hpp"
 
 namespace iris::clang_library::lint {
 namespace {
@@ -12,8 +14,10 @@ struct Flagging {
   Sums step = {};
   std::optional<Sum> peer = {};
   bool has_peer = false;
-  unsigned parted = nobody;  ///< among whom it differs whether it is come to
-  bool chosen = false;       ///< a condition that is no loop's decides that
+  unsigned parted = nobody;        ///< among whom it differs whether it is come to
+  bool chosen = false;             ///< a condition that is no loop's decides that
+  std::set<Branch> branches = {};  ///< such conditions, those around the calls of its function among them
+  bool is_called_once = true;      ///< from one place, by nothing of the vocabulary's
 };
 
 /// A flag of a wait against one of a signal.
@@ -49,14 +53,24 @@ class MismatchedFlags {
       const Sums peer = sums(row.peer);
       if (peer.size() == 1) found.peer = *peer.begin();
     }
+    std::set<const Unit*> asked;
+    add_branches(found, unit, block, asked);
+    return found;
+  }
+
+  void add_branches(Flagging& found, const Unit& unit, const clang::CFGBlock* block, std::set<const Unit*>& asked) {
     const Paths& paths = model_.paths.at(&unit);
     for (const Branch& branch : paths.branches_to(block)) {
-      if (!paths.is_loop(branch.block)) {
-        found.parted |= model_.differences.of(branch);
-        found.chosen = true;
-      }
+      if (paths.is_loop(branch.block)) continue;
+      found.parted |= model_.differences.of(branch);
+      found.chosen = true;
+      found.branches.insert(branch);
     }
-    return found;
+    if (!asked.insert(&unit).second) return;
+    const std::vector<CallSite>& callers = model_.program.callers(unit);
+    const bool is_given_away = !model_.program.takers(unit).empty() || model_.program.is_called_by_vocabulary(unit);
+    found.is_called_once = found.is_called_once && callers.size() <= 1 && !is_given_away;
+    for (const CallSite& site : callers) add_branches(found, *site.unit, site.block, asked);
   }
 
   void check_wait(const Flagging& wait, const std::vector<Flagging>& signals) {
@@ -66,7 +80,12 @@ class MismatchedFlags {
       if (match == Match::unknown) return;
       if (match == Match::equal) matching.push_back(&signal);
     }
-    if (!matching.empty()) return check_step(wait, matching);
+    if (!matching.empty()) {
+      check_step(wait, matching);
+      check_senders(wait, matching, "rank", ranks);
+      check_senders(wait, matching, "block", blocks);
+      return;
+    }
     Diagnostic* finding = findings_.add(mismatched_flag, argument(wait, wait.row->flag)->getSourceRange(),
                                         "no signal of this kernel shows the flag that is waited for here");
     for (const Flagging& signal : signals) {
@@ -138,6 +157,45 @@ class MismatchedFlags {
     for (const Flagging* signal : signals) {
       findings_.note(finding, argument(*signal, signal->row->step)->getSourceRange(), "this is the step of a signal");
     }
+  }
+
+  /// All wait for all, or for the next in a circle, or each block for its own: who does not signal is waited for as
+  /// well. And a rank that signals all others does not signal itself.
+  void check_senders(const Flagging& wait, const std::vector<const Flagging*>& signals, const std::string& quantity,
+                     unsigned among) {
+    if ((wait.parted & among) != 0 || !wait.is_called_once) return;
+    const bool of_all = among == ranks ? is_of_all_ranks(wait) : has_term(wait.flag, quantity);
+    const Flagging& first = *signals.front();
+    for (const Branch& branch : first.branches) {
+      const bool decides = std::ranges::all_of(signals, [&](const Flagging* signal) {
+        return signal->is_called_once && signal->branches.contains(branch) &&
+               !signal->branches.contains({branch.block, 1 - branch.successor});
+      });
+      const std::optional<Chosen> senders = decides ? chosen_by(branch, quantity, symbols_) : std::nullopt;
+      if (!senders) continue;
+      const bool of_itself = among == ranks && senders->only && wait.peer == senders->number &&
+                             std::ranges::none_of(signals, &Flagging::has_peer);
+      if (!of_all && !of_itself) continue;
+      const std::string all = among == ranks ? "ranks" : "blocks";
+      Diagnostic* finding = findings_.add(
+          mismatched_flag, wait.call->getSourceRange(),
+          of_all ? "of the " + all + " that are waited for here, some never signal"
+                 : "the rank that signals all others waits here as well, for itself, which nobody signals");
+      findings_.note(finding, first.call->getSourceRange(), "this is the signal");
+      findings_.note(finding, condition_of(branch.block)->getSourceRange(), "this decides which " + all + " send it");
+      return;
+    }
+  }
+
+  /// Whether each rank is waited for by some rank.
+  static bool is_of_all_ranks(const Flagging& wait) {
+    if (!wait.peer) return false;
+    const std::string peer = wait.peer->only_term();
+    return peer.starts_with("peer(") || (peer.starts_with("loop(0,") && peer != "loop(0,<1)");
+  }
+
+  static bool has_term(const Sums& sums, const std::string& term) {
+    return std::ranges::any_of(sums, [&](const Sum& sum) { return sum.terms.contains(term); });
   }
 
   const Model& model_;
