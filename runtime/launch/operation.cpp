@@ -159,7 +159,7 @@ struct Operation::State {
   bool has_windows = false;        ///< the kernels know of adopted memory
   std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
   std::map<const WaitStep*, OwnEvent> events;
-  std::optional<OwnEvent> end_of_last;  ///< once launches have come in several streams
+  std::optional<OwnEvent> end_of_last;  ///< of the last launch, for one in another stream
   LaunchRecord record;
   std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
   std::uint64_t launches = 0;
@@ -221,7 +221,9 @@ void Operation::State::prepare(const OperationLayout& layout) {
   context.records.reserve(context.records.size() + 1);
 }
 
+/// And events: a launch makes nothing, for which a library might wait until the kernels have ended that wait for it.
 void Operation::State::make_streams() {
+  end_of_last.emplace(context.device);
   for (const Schedule& schedule : manifest.schedules) {
     for (const Step& step : schedule.steps) {
       const auto* wait = std::get_if<WaitStep>(&step.action);
@@ -311,7 +313,6 @@ void Operation::State::follow_last_launch(Stream stream) {
                                                        : " cannot be launched while its launches in another stream "
                                                          "are captured; end that capture first"));
   }
-  if (!end_of_last.has_value()) end_of_last.emplace(context.device);
   context.device.record(end_of_last->get(), last);
   context.device.wait(end_of_last->get(), stream);
 }

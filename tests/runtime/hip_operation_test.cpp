@@ -114,12 +114,13 @@ TEST_F(HipOperation, LaunchesInOneStreamWithoutMore) {
     EXPECT_EQ(fake_->launches.size(), 3U);
     EXPECT_EQ(fake_->launches.back().stream, rank.first);
     EXPECT_TRUE(fake_->waits.empty());
-    EXPECT_EQ(fake_->live_events, 0);
+    EXPECT_TRUE(fake_->records.empty());
   });
 }
 
 TEST_F(HipOperation, LetsALaunchInAnotherStreamWaitForTheLast) {
   with_operation([this](Rank& rank) {
+    const int events = fake_->live_events;
     rank.launch(rank.first);
     rank.launch(rank.second);
     ASSERT_EQ(fake_->records.size(), 1U);
@@ -131,7 +132,7 @@ TEST_F(HipOperation, LetsALaunchInAnotherStreamWaitForTheLast) {
     rank.launch(rank.first);
     EXPECT_EQ(fake_->records.back(), std::pair(event, rank.second));
     EXPECT_EQ(fake_->waits.back(), std::pair(rank.first, event));
-    EXPECT_EQ(fake_->live_events, 1);
+    EXPECT_EQ(fake_->live_events, events) << "a launch makes none, for which other ranks' kernels might have to end";
   });
   EXPECT_EQ(fake_->live_events, 0);
 }
