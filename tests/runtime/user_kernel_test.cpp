@@ -283,6 +283,19 @@ TEST_F(UserKernel, gives_a_launcher_its_comments) {
       << launcher;
 }
 
+TEST_F(UserKernel, takes_comments_as_Doxygen_has_them) {
+  write("k.hip",
+        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+        "/// @brief Writes ones.\n/// Twice.\n/// @tparam Config of the kernel\n/// @param[in] input is not\n/// read\n"
+        "/// \\param[out] output ones\n"
+        "template <typename Config>\n__device__ void f(const Context&, const f32* input, f32* output) {\n"
+        "  output[0] = 1;\n}\n");
+  const irisgen::KernelPlan kernel = plan(description()).kernels.at(0);
+  EXPECT_EQ(kernel.source->comment, "Writes ones. Twice.");
+  EXPECT_EQ(kernel.source->parameters.at(0).comment, "is not read");
+  EXPECT_EQ(kernel.source->parameters.at(1).comment, "ones");
+}
+
 // A comment's end, or the backslash that would make a line comment go on, stays out of the launcher.
 TEST_F(UserKernel, cannot_break_a_launcher_by_its_comments) {
   write("k.hip",

@@ -80,6 +80,15 @@ std::string clean(std::string line) {
   return line;
 }
 
+/// What stands behind such a command of Doxygen's, `\param`, `@param` or `@param[in]`; nothing where there is none.
+std::optional<std::string> behind_command(const std::string& line, const std::string& command) {
+  if (!line.starts_with("\\" + command) && !line.starts_with("@" + command)) return std::nullopt;
+  std::string rest = line.substr(1 + command.size());
+  if (rest.starts_with('[')) rest.erase(0, std::min(rest.find(']'), rest.size() - 1) + 1);
+  if (!rest.starts_with(' ')) return std::nullopt;
+  return clean(rest);
+}
+
 Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
   Comment comment;
   const clang::RawComment* raw = parsed.ast().getRawCommentForAnyRedecl(&entry);
@@ -88,9 +97,11 @@ Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
   std::string* current = &comment.text;
   for (std::string line; std::getline(lines, line);) {
     line = clean(line);
-    for (const std::string command : {"\\param ", "@param "}) {
-      if (!line.starts_with(command)) continue;
-      std::istringstream rest(line.substr(command.size()));
+    if (const auto brief = behind_command(line, "brief")) line = *brief;
+    for (const std::string command : {"param", "tparam"}) {
+      const auto said = behind_command(line, command);
+      if (!said) continue;
+      std::istringstream rest(*said);
       std::string name;
       rest >> name;
       std::getline(rest, line);
