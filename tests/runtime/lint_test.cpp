@@ -277,5 +277,27 @@ TEST_F(Lint, ends_whatever_the_control_flow) {
   EXPECT_EQ(rules_in("goto end; again: sync_block(); end: if (m > 0) goto again;"), Rules());
 }
 
+TEST_F(Lint, tells_of_those_who_never_signal_what_the_condition_says) {
+  const auto rules_under = [](const std::string& condition) {
+    return rules_in("if (" + condition +
+                    ") block_signal_release(launch, own_flag<Config>(0), 0, peer_at<Config::world>(context, 1));\n"
+                    "const i32 previous = peer_at<Config::world>(context, Config::world - 1);\n"
+                    "if (!block_wait_acquire(launch, own_flag<Config>(0), 0, previous, Wait::step)) return;");
+  };
+  const Rules one = {"iris-mismatched-flag"};
+  for (const std::string condition : {"context.rank == 0", "0 == context.rank", "context.rank != 3", "context.rank < 1",
+                                      "1 <= context.rank", "!(context.rank <= 0)", "context.rank + 1 == Config::world",
+                                      "context.rank == m", "m > 8 && context.rank > 0"}) {
+    EXPECT_EQ(rules_under(condition), one) << condition;
+  }
+  for (const std::string condition : {"context.rank >= 0", "context.rank != -1", "m > 8", "context.rank * 2 == m",
+                                      "in[context.rank] > 0", "context.rank != block_index()"}) {
+    EXPECT_EQ(rules_under(condition), Rules()) << condition;
+  }
+  EXPECT_EQ(rules_in("const bool first = !first;\nif (first) block_signal_release(launch, own_flag<Config>(0), 0, 1);\n"
+                     "if (!block_wait_acquire(launch, own_flag<Config>(0), 0, 1, Wait::step)) return;"),
+            Rules());
+}
+
 }  // namespace
 }  // namespace iris

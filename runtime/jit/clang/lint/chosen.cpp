@@ -6,7 +6,9 @@
 namespace iris::clang_library::lint {
 namespace {
 
-/// `quantity` less the other side of a comparison, as `number`, and the operator with the quantity on its left.
+constexpr int max_names = 8;  // that a condition is given; `const bool a = !a;` has no end
+
+/// What compares a quantity, which stands on the left, with a number.
 struct Comparison {
   clang::BinaryOperatorKind by;
   Sum number;
@@ -22,14 +24,14 @@ std::optional<Comparison> comparison_of(const clang::Expr* condition, const std:
   Sum difference = left.begin()->plus(*right.begin(), -1);
   const auto found = difference.terms.find(quantity);
   if (found == difference.terms.end() || std::abs(found->second) != 1) return std::nullopt;
-  const std::int64_t sign = found->second;
+  const std::int64_t sign = found->second;  // of `quantity - number`, or of `number - quantity`
   difference.terms.erase(found);
   const bool is_same_for_all = std::ranges::all_of(
       difference.terms, [](const auto& term) { return term.first == "world" || term.first.starts_with("param("); });
-  if (!is_same_for_all) return std::nullopt;
+  const Sum number = Sum{}.plus(difference, -sign);
+  if (!is_same_for_all || (number.is_constant() && number.constant < 0)) return std::nullopt;
   const clang::BinaryOperatorKind by = binary->getOpcode();
-  return Comparison{.by = sign < 0 ? clang::BinaryOperator::reverseComparisonOp(by) : by,
-                    .number = Sum{}.plus(difference, -sign)};
+  return Comparison{.by = sign < 0 ? clang::BinaryOperator::reverseComparisonOp(by) : by, .number = number};
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ std::optional<Chosen> chosen_by(const Branch& branch, const std::string& quantit
   const clang::Expr* condition = condition_of(branch.block);
   if (condition == nullptr || branch.block->succ_size() != 2) return std::nullopt;
   bool holds = branch.successor == 0;
-  for (;;) {
+  for (int names = 0; names < max_names;) {
     condition = stripped(condition);
     const auto* negation = llvm::dyn_cast<clang::UnaryOperator>(condition);
     const clang::VarDecl* variable = variable_of(condition);
@@ -48,6 +50,7 @@ std::optional<Chosen> chosen_by(const Branch& branch, const std::string& quantit
     } else if (variable != nullptr && variable->getInit() != nullptr && !llvm::isa<clang::ParmVarDecl>(variable) &&
                !symbols.is_modified(variable)) {
       condition = variable->getInit();
+      ++names;
     } else {
       break;
     }
