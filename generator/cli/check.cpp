@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "generator/cli/terminal.hpp"
 #include "iris/source_reader.hpp"
 #include "irisgen/plan.hpp"
+#include "irisgen/source.hpp"
 
 namespace irisgen::cli {
 namespace {
@@ -42,6 +44,21 @@ struct Outcome {
   std::vector<Refusal> refusals = {};
 };
 
+/// A user's reference, which no plan asks for, as the first plan of each kernel would have it.
+void check_references(const std::vector<Plan>& plans, Report& report) {
+  std::set<std::string> looked_at;
+  for (const Plan& plan : plans) {
+    if (!plan.user || plan.user->reference.source.empty() || !looked_at.insert(plan.name).second) continue;
+    try {
+      plan.user->reader->read_reference(question_of_reference(plan));
+    } catch (const SourceError& problem) {
+      report.error(plan.user->reference.where, problem.what(), problem.rendered());
+    } catch (const std::runtime_error& problem) {  // no such file, say
+      report.error(plan.user->reference.where, problem.what());
+    }
+  }
+}
+
 /// Reads the specification and plans all its kernels that are right.
 Outcome check_spec(const std::string& path, const std::vector<const Target*>& targets, bool all_targets) {
   const std::string text = read_text(path);
@@ -49,7 +66,7 @@ Outcome check_spec(const std::string& path, const std::vector<const Target*>& ta
   Spec spec = parse_spec(display_name(path), text, {}, outcome.report);
   iris::attach_source_reader(spec);
   for (const KernelSpec& kernel : spec.kernels) outcome.kernels += kernel.worlds.size();
-  plan_all(spec, targets, {}, outcome.refusals);
+  check_references(plan_all(spec, targets, {}, outcome.refusals), outcome.report);
   for (const Refusal& refusal : outcome.refusals) {
     const bool wrong = refusal.everywhere || !all_targets;
     if (wrong) {

@@ -43,6 +43,30 @@ TEST(Check, EveryErrorIsShownWithItsPlaceAndACaret) {
   EXPECT_NE(outcome.err.find('^'), std::string::npos) << outcome.err;
 }
 
+TEST(Check, AReferenceIsReadAsTheKernelIs) {
+  if (!runs_on_cpu()) GTEST_SKIP() << "kernels are not read here: see irisgen doctor";
+  const TemporaryFolder folder;
+  write_file(folder.file("k.hip"),
+             "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
+             "__device__ void f(const Context&, f32* output, i64 n) {\n  output[0] = n;\n}\n");
+  write_file(
+      folder.file("spec.yaml"),
+      "irisgen: 1\nkernels:\n  - {name: own, source: k.hip, entry: f, dtype: f32, world: [1, 2], shape: {n: 5},\n"
+      "     reference: {source: r.cpp, function: r}}\n");
+  const auto check = [&] { return irisgen({"check", "spec.yaml"}, {.folder = folder.path()}); };
+  const Outcome missing = check();
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("spec.yaml:4:17: error: "), std::string::npos) << missing.err;
+  EXPECT_NE(missing.err.find("r.cpp"), std::string::npos) << missing.err;
+  write_file(folder.file("r.cpp"), "void r(float* const* output, long long n) {}\n");
+  const Outcome wrong = check();
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("r.cpp:1:22: error: 'output' must be double* const*"), std::string::npos) << wrong.err;
+  write_file(folder.file("r.cpp"), "void r(double* const* output, long long n) {}\n");
+  const Outcome right = check();
+  EXPECT_EQ(right.code, 0) << right.err;
+}
+
 TEST(Check, SeveralFilesAreAllChecked) {
   const TemporaryFolder folder;
   write_file(folder.file("right.yaml"), small_spec());
