@@ -313,8 +313,9 @@ void Operation::State::follow_last_launch(Stream stream) {
                                                        : " cannot be launched while its launches in another stream "
                                                          "are captured; end that capture first"));
   }
-  context.device.record(end_of_last->get(), last);
-  context.device.wait(end_of_last->get(), stream);
+  const Event end = end_of_last.value().get();
+  context.device.record(end, last);
+  context.device.wait(end, stream);
 }
 
 /// Ranks write into one another's memory where their own arguments say: a rank whose extents or offsets differ has its
