@@ -212,6 +212,7 @@ std::string fault_function(const Plan& plan) {
                       "  /// ") +
          R"(  std::string fault() const {
     const iris::device::Fault& fault = *rank_.fault;
+    if (fault.overlapped != 0) return "rank " + std::to_string(rank_.rank) + ": two launches of this object overlapped";
     if (fault.complete == 0) return {};
     constexpr const char* waits[] = {"to signal",
                                      "to enter the collective",
@@ -241,7 +242,7 @@ std::string context_function(const Plan& plan) {
     context.rank = rank_.rank;
     context.world = world;
     context.flags = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.flags);
-    context.launches = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.launches);
+    context.launches = reinterpret_cast<iris::device::LaunchCount*>(rank_.memory + kernel.launches);
     context.workspace = rank_.memory + kernel.workspace;
     context.workspace_bytes = kernel.workspace_bytes;
     context.fault = rank_.fault;

@@ -26,12 +26,13 @@ struct Counts {
 
 /// Those of all kernels, and where they end.
 std::vector<Counts> place_counts(const Plan& plan, std::int64_t& end) {
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(iris::device::u64));
+  constexpr auto flag_bytes = static_cast<std::int64_t>(sizeof(iris::device::u64));
+  constexpr auto count_bytes = static_cast<std::int64_t>(sizeof(iris::device::LaunchCount));
   std::vector<Counts> counts;
   for (const KernelPlan& kernel : plan.kernels) {
-    const std::int64_t launches = end + aligned(kernel.flags * bytes);
+    const std::int64_t launches = end + aligned(kernel.flags * flag_bytes);
     counts.push_back({end, launches});
-    end = launches + aligned(kernel.number("blocks") * bytes);
+    end = launches + aligned(kernel.number("blocks") * count_bytes);
   }
   return counts;
 }

@@ -278,7 +278,7 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
   };
   for (const KernelEntry& kernel : manifest.kernels) {
     layout.kernels.push_back({.flags = place(product(kernel.flags, sizeof(device::u64)).value_or(max_bytes)),
-                              .launches = place(kernel.blocks * std::int64_t{sizeof(device::u64)})});
+                              .launches = place(kernel.blocks * std::int64_t{sizeof(device::LaunchCount)})});
   }
   for (std::size_t kernel = 0; kernel < manifest.kernels.size(); ++kernel) {
     layout.kernels[kernel].workspace_bytes = workspace_bytes(manifest, kernel, capacity);

@@ -52,7 +52,7 @@ void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* 
   device_context_.rank = group_.rank;
   device_context_.world = manifest_.problem.world;
   device_context_.flags = reinterpret_cast<device::u64*>(base + layout.flags);
-  device_context_.launches = reinterpret_cast<device::u64*>(base + layout.launches);
+  device_context_.launches = reinterpret_cast<device::LaunchCount*>(base + layout.launches);
   device_context_.workspace = base + layout.workspace;
   device_context_.workspace_bytes = static_cast<device::u64>(layout.workspace_bytes);
   device_context_.fault = fault;

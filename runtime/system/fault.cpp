@@ -55,4 +55,11 @@ std::string describe(const device::Fault& fault, std::string_view kernel, std::u
          describe_flag(fault.seen);
 }
 
+std::string describe_overlap(std::string_view kernel, int rank) {
+  return std::string(kernel) + ": two of its launches on rank " + std::to_string(rank) +
+         " overlapped, though they share flags and workspace, so their results are not to be trusted; let launches of "
+         "one "
+         "operation follow one another, and graphs of them, in one stream or by events, or make an operation for each";
+}
+
 }  // namespace iris

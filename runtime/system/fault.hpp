@@ -18,6 +18,10 @@ std::string describe_flag(device::u64 value);
 /// step 1 of launch 1".
 std::string describe(const device::Fault& fault, std::string_view kernel, std::uint64_t timeout_ns);
 
+/// What a rank says of launches that overlapped, which may be why a wait of theirs ran out of time: "gradient_sum: two
+/// of its launches on rank 2 overlapped …".
+std::string describe_overlap(std::string_view kernel, int rank);
+
 /// "0.25 s", "10 s", "150 us": a duration as people say it.
 std::string describe_duration(std::uint64_t nanoseconds);
 

@@ -19,13 +19,21 @@ int world_rank(int rank, std::span<const int> ranks) {
   return rank >= 0 && rank < std::ssize(ranks) ? ranks[static_cast<std::size_t>(rank)] : rank;
 }
 
-/// Takes note of a fault that the record's operation has written. True if there is one that has not been noted before.
-bool note_fault(LaunchRecord& record) {
-  if (!record.failure.empty() || __atomic_load_n(&record.fault->complete, __ATOMIC_ACQUIRE) == 0) return false;
-  device::Fault fault = *record.fault;
-  fault.rank = world_rank(fault.rank, record.ranks);
-  fault.peer = world_rank(fault.peer, record.ranks);
-  record.failure = describe(fault, record.operation, record.timeout_ns);
+/// Takes note of a fault that the record's operation has written on this rank of the world. True if there is one that
+/// has not been noted before.
+bool note_fault(LaunchRecord& record, int rank) {
+  if (!record.failure.empty()) return false;
+  const bool waited = __atomic_load_n(&record.fault->complete, __ATOMIC_ACQUIRE) != 0;
+  if (__atomic_load_n(&record.fault->overlapped, __ATOMIC_RELAXED) != 0) {
+    record.failure = describe_overlap(record.operation, rank);
+  } else if (waited) {
+    device::Fault fault = *record.fault;
+    fault.rank = world_rank(fault.rank, record.ranks);
+    fault.peer = world_rank(fault.peer, record.ranks);
+    record.failure = describe(fault, record.operation, record.timeout_ns);
+  } else {
+    return false;
+  }
   log(LogLevel::error, [&] { return record.failure; });
   return true;
 }
@@ -94,7 +102,7 @@ void Context::State::wait(Stream stream) {
   const LaunchRecord* failed = nullptr;
   for (LaunchRecord* record : records) {
     if (record->in_flight == stream) record->in_flight.reset();
-    if (note_fault(*record) && failed == nullptr) failed = record;
+    if (note_fault(*record, rank) && failed == nullptr) failed = record;
   }
   if (failed != nullptr) throw std::runtime_error(failed->failure);
 }

@@ -109,7 +109,7 @@ class FakeHeaps {
     u64* flags() { return reinterpret_cast<u64*>(bytes); }
   };
   std::vector<Heap> heaps_;
-  std::vector<u64> launches_;
+  std::vector<LaunchCount> launches_;
 };
 
 }  // namespace iris::device

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/device/fake_engine.hpp"
 
 namespace iris::device {
@@ -24,9 +26,38 @@ TEST_F(LaunchScope, CountsItselfOncePerBlockHoweverItEnds) {
   engine.run(1, 0, returns_early);
   engine.run(1, 1, [&] { const Launch<Config> launch(context); });  // thread 1 only waits for the others
   engine.run(1, 0, returns_early);
-  EXPECT_EQ(context.launches[1], 2u);
-  EXPECT_EQ(context.launches[0], 0u);
+  EXPECT_EQ(context.launches[1].completed, 2u);
+  EXPECT_EQ(context.launches[0].completed, 0u);
   EXPECT_EQ(engine.syncs, 3);  // every thread has read the number before it changes
+}
+
+TEST_F(LaunchScope, ThatFollowsTheLastIsNotToldToOverlap) {
+  for (int i = 0; i < 3; ++i) engine.run(0, 0, [&] { const Launch<Config> launch(context); });
+  EXPECT_EQ(heaps.fault.overlapped, 0u);
+}
+
+TEST_F(LaunchScope, ThatBeginsInTheCourseOfAnotherTellsSo) {
+  engine.run(0, 0, [&] {
+    const Launch<Config> launch(context);
+    {
+      const Launch<Config> other(context);
+    }
+  });
+  EXPECT_EQ(heaps.fault.overlapped, 1u);
+  EXPECT_EQ(heaps.fault.complete, 0u) << "no wait ran out of time";
+}
+
+TEST_F(LaunchScope, ThatBeganLaterTellsSoThoughTheOtherHasEnded) {
+  std::optional<Launch<Config>> first;
+  std::optional<Launch<Config>> second;
+  engine.run(0, 0, [&] {
+    first.emplace(context);
+    second.emplace(context);
+    first.reset();
+    EXPECT_EQ(heaps.fault.overlapped, 0u);
+    second.reset();
+    EXPECT_EQ(heaps.fault.overlapped, 1u);
+  });
 }
 
 TEST_F(LaunchScope, EveryFlagValueIsMoreThanAnyOfTheLaunchBefore) {

@@ -73,7 +73,7 @@ TEST(Mark, IsThatOfTheLaunchAndNeverZero) {
   FakeHeaps heaps(1);
   const Context context = heaps.context(0);
   const auto mark_after = [&](u64 launches) {
-    *context.launches = launches;
+    *context.launches = {launches, static_cast<u32>(launches)};
     return Launch<Config>(context).mark();
   };
   EXPECT_EQ(mark_after(0), 1u);
@@ -89,7 +89,7 @@ class MailboxTest : public testing::Test {
   template <typename Body>
   void run(i32 rank, const Body& body) {
     const Context context = heaps.context(rank);
-    *context.launches = launches;
+    *context.launches = {launches, static_cast<u32>(launches)};
     engine.run(0, 0, [&] {
       const Launch<Config> launch(context);
       body(Mailbox<Config>(launch, 3));

@@ -26,7 +26,7 @@ class Locks : public testing::Test {
       const Launch<Config> launch(context);
       body(launch);
     });
-    context.launches[0] = 0;
+    context.launches[0] = {};
   }
   void open(i32 rank) {
     run(rank, 0, [](const auto& launch) { open_lock(launch, lock_flag); });

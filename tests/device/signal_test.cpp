@@ -78,9 +78,9 @@ class Signal : public testing::Test {
     engine.run(block, thread, [&] {
       const Launch<Config> launch(context);
       body(launch);
-      context.launches[block] = 0;
+      context.launches[block] = {};
     });
-    context.launches[block] = 0;
+    context.launches[block] = {};
   }
 
   FakeEngine engine;
@@ -126,7 +126,7 @@ TEST_F(Signal, WaitInVainRecordsWhoWaitedForWhom) {
 
 TEST_F(Signal, ALaterStepOfTheLaunchBeforeIsNotEnough) {
   const Context context = heaps.context(1);
-  context.launches[0] = 1;  // this is the second launch
+  context.launches[0] = {1, 1};  // this is the second launch
   heaps.flags(1)[4] = at_step(100);
   engine.run(0, 0, [&] {
     const Launch<Config> launch(context);

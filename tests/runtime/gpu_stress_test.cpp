@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "error_words.hpp"
 #include "gpu_sums.hpp"
 #include "iris/jit.hpp"
 #include "iris/world.hpp"
@@ -312,6 +313,44 @@ TEST(GpuStress, ALaunchReadsWhatTheOneBeforeItWrote) {
   World world({.size = 1, .target = std::string(target->name), .heap_bytes = 64U << 20U});
   world.run([](Context& context) {
     for (const char* variant : {"tiled", "split_k"}) expect_moved_columns(context, variant);
+  });
+}
+
+/// Graphs are launched without the runtime, so the kernels themselves must notice.
+TEST(GpuStress, GraphsOfOneOperationThatOverlapAreTold) {
+  const DeviceSurvey survey = survey_gpus();
+  const irisgen::Target* target = test::gpu_target(survey);
+  if (target == nullptr) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey.missing;
+  constexpr std::size_t count = std::size_t{16} << 20;
+  World world({.size = 1, .target = std::string(target->name), .heap_bytes = 3 * count * sizeof(int)});
+  world.run([&](Context& context) {
+    Device& device = context.device();
+    const Extents extents = {{"n", static_cast<std::int64_t>(count)}};
+    Operation copy =
+        jit(context,
+            "irisgen: 1\nkernels: [{name: copy, pattern: all_gather, variant: direct, world: 1, dtype: f32, "
+            "shape: {n: dynamic}, config: {blocks: 4}}]\n",
+            {.capacity = extents});
+    void* const input = context.allocate(count * sizeof(int));
+    void* const output = context.allocate(count * sizeof(int));
+    const Stream first = device.create_stream();
+    const Stream second = device.create_stream();
+    device.begin_capture(first);
+    for (int i = 0; i < 20; ++i) copy.launch({input, output}, extents, first);
+    const Graph graph = device.end_capture(first);
+    for (int i = 0; i < 3; ++i) device.launch_graph(graph, first);
+    EXPECT_NO_THROW(context.synchronize(first)) << "they have followed one another";
+    device.begin_capture(second);
+    for (int i = 0; i < 20; ++i) copy.launch({input, output}, extents, second);
+    const Graph other = device.end_capture(second);
+    device.launch_graph(graph, first);
+    device.launch_graph(other, second);
+    device.synchronize(first);
+    test::expect_part(test::error_of([&] { context.synchronize(second); }),
+                      "copy: two of its launches on rank 0 overlapped");
+    for (const Graph each : {graph, other}) device.destroy_graph(each);
+    for (const Stream stream : {first, second}) device.destroy_stream(stream);
+    for (void* buffer : {input, output}) context.free(buffer);
   });
 }
 

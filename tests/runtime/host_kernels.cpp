@@ -257,3 +257,12 @@ extern "C" void raises_fault(Context context, const i32*, i32*, i64) {
     raise_fault(context, 0, Wait::arrival, u64{3} << flag_step_bits | 7, u64{3} << flag_step_bits | 6);
 }
 IRIS_HOST_ENTRY(raises_fault)
+
+/// As two graphs of one operation may make it on a GPU: rank 1 begins a launch before its last has ended, and waits in
+/// vain.
+extern "C" void overlaps(Context context, const i32*, i32*, i64) {
+  if (context.rank != 1 || thread_index() != 0) return;
+  context.launches[block_index()].begun += 2;
+  raise_fault(context, 0, Wait::arrival, u64{3} << flag_step_bits | 7, u64{3} << flag_step_bits | 6);
+}
+IRIS_HOST_ENTRY(overlaps)

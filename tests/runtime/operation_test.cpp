@@ -502,6 +502,25 @@ TEST(Operation, ReportsTheFaultOfALaunchThatNobodyWaitedFor) {
               "rank 2: raises_fault: rank 2, block");
 }
 
+TEST(Operation, SaysThatLaunchesOverlappedRatherThanWhomTheyWaitedFor) {
+  World world({.size = 3, .heap_bytes = 1 << 20});
+  const BuiltOperation built = host_operation("overlaps", 3);
+  world.run([&](Context& context) {
+    void* input = context.allocate(256);
+    void* output = context.allocate(256);
+    Operation operation(context, built, of_n(64));
+    const auto launch = [&] { operation.launch(std::array{input, output}, of_n(64)); };
+    launch();
+    const std::string error = error_of([&] { context.synchronize(); });
+    if (context.rank() == 1) {
+      expect_part(error, "overlaps: two of its launches on rank 1 overlapped, though they share flags and workspace");
+      expect_part(error_of(launch), "cannot be launched again, since its flags are in disorder");
+    } else {
+      EXPECT_EQ(error, "");
+    }
+  });
+}
+
 TEST(Fault, SaysDurationsAsPeopleDo) {
   EXPECT_EQ(describe_duration(10'000'000'000), "10 s");
   EXPECT_EQ(describe_duration(250'000'000), "250 ms");

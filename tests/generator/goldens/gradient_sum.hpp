@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_18854ce50413a94d {
+inline namespace builds_ec3fae913a02f66c {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_18854ce50413a94d
+}  // namespace builds_ec3fae913a02f66c
 }  // namespace irisgen_kernels

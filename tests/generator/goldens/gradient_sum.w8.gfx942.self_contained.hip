@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0xe29745c0
+#define IRIS_DEVICE_ABI_HPP 0xdd1a9782
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 12;
+inline constexpr i32 abi_version = 13;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -58,7 +58,8 @@ enum class Wait : u32 {
   lock = 6,     ///< the peer's lock, which a third rank may hold, is free
 };
 
-/// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
+/// Written once, by the first wait of a launch that runs out of time, but for `overlapped`. Lives in host memory that
+/// the device can write.
 struct Fault {
   u32 raised;    ///< 0 or 1; claimed by atomic exchange, the other members are written before `complete`
   u32 complete;  ///< 1 once every other member is valid
@@ -68,6 +69,15 @@ struct Fault {
   Wait wait;
   u64 expected;  ///< the flag value waited for: at least this
   u64 seen;      ///< the flag value last read
+  /// 1 once a launch has begun before the one before it had ended, with or without a wait that ran out of time: they
+  /// shared flags and workspace.
+  u32 overlapped;
+};
+
+/// A block's launches of a kernel.
+struct LaunchCount {
+  u64 completed;
+  u32 begun;  ///< modulo 2^32
 };
 
 /// Low bits of a flag, which count the steps of a launch; the bits above count launches, so that whatever a flag shows
@@ -80,10 +90,10 @@ inline constexpr i32 flag_step_bits = 24;
 struct Context {
   i32 rank;
   i32 world;
-  u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
-  u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
-  char* workspace;      ///< symmetric; 256-byte aligned; zero at first
-  u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
+  u64* flags;             ///< symmetric; as many as the manifest says, zero at first, only ever counted up
+  LaunchCount* launches;  ///< one per block, zero at first: no host's help in a replayed graph
+  char* workspace;        ///< symmetric; 256-byte aligned; zero at first
+  u64 workspace_bytes;    ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
   i32 windows;     ///< beside the heap; mostly 0
@@ -100,7 +110,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0xe29745c0
+#elif IRIS_DEVICE_ABI_HPP != 0xdd1a9782
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -663,7 +673,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0xf306c927
+#define IRIS_DEVICE_LAUNCH_HPP 0x56aa63eb
 
 namespace iris::device {
 
@@ -672,15 +682,23 @@ namespace iris::device {
 /// leave the flags of one launch to be taken for those of the next, however it ends. That is a barrier: where threads
 /// of a block part, they leave a loop by `break`, since those of a warp must come to a barrier at one place.
 ///
+/// Launches follow one another. One that has begun before the last has ended, as two graphs in two streams may make it,
+/// is told to the host: it may have taken that one's flags for its own.
+///
 /// Config names `world`, `blocks` and `threads`.
 template <typename Config>
 class Launch {
  public:
   __device__ __forceinline__ explicit Launch(const Context& of_context)
-      : context(of_context), number_(of_context.launches[block_index()]) {}
+      : context(of_context),
+        number_(count().completed),
+        begun_(thread_index() == 0 ? platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U) : 0) {}
   __device__ __forceinline__ ~Launch() {
     sync_block();  // every thread has read the number
-    if (thread_index() == 0) context.launches[block_index()] = number_ + 1;
+    if (thread_index() != 0) return;
+    if (begun_ != static_cast<u32>(number_))
+      platform::atomic_store<Order::relaxed, Scope::sys>(&context.fault->overlapped, 1U);
+    count().completed = number_ + 1;
   }
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -711,7 +729,10 @@ class Launch {
   const Context& context;
 
  private:
+  __device__ __forceinline__ LaunchCount& count() const { return context.launches[block_index()]; }
+
   u64 number_;  // launches completed before this one
+  u32 begun_;   // before this one; thread 0 asks when it begins, and looks when it ends, so nobody waits for it
   u32 barriers_ = 0;
 };
 
@@ -723,14 +744,14 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0xf306c927
+#elif IRIS_DEVICE_LAUNCH_HPP != 0x56aa63eb
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x76e0cb1b
+#define IRIS_DEVICE_SIGNAL_HPP 0xe550534f
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -760,6 +781,10 @@ __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
 __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u64 expected, u64 seen) {
   Fault& fault = *context.fault;
+  // A launch that began in the course of this one may be why. It says so itself, but perhaps after the host has looked.
+  const LaunchCount& count = context.launches[block_index()];
+  const u32 begun = atomic_load<Order::relaxed, Scope::gpu>(&count.begun);
+  if (begun - static_cast<u32>(count.completed) > 1) atomic_store(&fault.overlapped, 1U);
   if (atomic_xchg(&fault.raised, 1u) != 0) return;
   fault.rank = context.rank;
   fault.block = block_index();
@@ -819,7 +844,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x76e0cb1b
+#elif IRIS_DEVICE_SIGNAL_HPP != 0xe550534f
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

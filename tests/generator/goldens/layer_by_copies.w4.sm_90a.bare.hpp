@@ -125,6 +125,7 @@ class LayerByCopiesW4 {
   /// memory and fault anew.
   std::string fault() const {
     const iris::device::Fault& fault = *rank_.fault;
+    if (fault.overlapped != 0) return "rank " + std::to_string(rank_.rank) + ": two launches of this object overlapped";
     if (fault.complete == 0) return {};
     constexpr const char* waits[] = {"to signal",
                                      "to enter the collective",
@@ -167,11 +168,11 @@ class LayerByCopiesW4 {
   };
   static constexpr Layout layout() {
     Layout layout{};
-    layout.barrier = {.flags = 0, .launches = 256, .workspace = 6144, .workspace_bytes = 0};
-    layout.matmul = {.flags = 512, .launches = 4864, .workspace = 6144, .workspace_bytes = 0};
-    layout.zeroed_end = 6144;
-    layout.gathered = 6144;
-    layout.end = 134223872;
+    layout.barrier = {.flags = 0, .launches = 256, .workspace = 7168, .workspace_bytes = 0};
+    layout.matmul = {.flags = 512, .launches = 4864, .workspace = 7168, .workspace_bytes = 0};
+    layout.zeroed_end = 7168;
+    layout.gathered = 7168;
+    layout.end = 134224896;
     return layout;
   }
 
@@ -182,7 +183,7 @@ class LayerByCopiesW4 {
     context.rank = rank_.rank;
     context.world = world;
     context.flags = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.flags);
-    context.launches = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.launches);
+    context.launches = reinterpret_cast<iris::device::LaunchCount*>(rank_.memory + kernel.launches);
     context.workspace = rank_.memory + kernel.workspace;
     context.workspace_bytes = kernel.workspace_bytes;
     context.fault = rank_.fault;

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_f76000adef48cfa1 {
+inline namespace builds_b0d0e37a076e42aa {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_f76000adef48cfa1
+}  // namespace builds_b0d0e37a076e42aa
 }  // namespace irisgen_kernels

@@ -66,6 +66,7 @@ class ScaleShiftW3 {
   /// memory and fault anew.
   std::string fault() const {
     const iris::device::Fault& fault = *rank_.fault;
+    if (fault.overlapped != 0) return "rank " + std::to_string(rank_.rank) + ": two launches of this object overlapped";
     if (fault.complete == 0) return {};
     constexpr const char* waits[] = {"to signal",
                                      "to enter the collective",
@@ -115,7 +116,7 @@ class ScaleShiftW3 {
     context.rank = rank_.rank;
     context.world = world;
     context.flags = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.flags);
-    context.launches = reinterpret_cast<iris::device::u64*>(rank_.memory + kernel.launches);
+    context.launches = reinterpret_cast<iris::device::LaunchCount*>(rank_.memory + kernel.launches);
     context.workspace = rank_.memory + kernel.workspace;
     context.workspace_bytes = kernel.workspace_bytes;
     context.fault = rank_.fault;

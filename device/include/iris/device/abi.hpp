@@ -7,7 +7,7 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 12;
+inline constexpr i32 abi_version = 13;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -27,7 +27,8 @@ enum class Wait : u32 {
   lock = 6,     ///< the peer's lock, which a third rank may hold, is free
 };
 
-/// Written once, by the first wait of a launch that runs out of time. Lives in host memory that the device can write.
+/// Written once, by the first wait of a launch that runs out of time, but for `overlapped`. Lives in host memory that
+/// the device can write.
 struct Fault {
   u32 raised;    ///< 0 or 1; claimed by atomic exchange, the other members are written before `complete`
   u32 complete;  ///< 1 once every other member is valid
@@ -37,6 +38,15 @@ struct Fault {
   Wait wait;
   u64 expected;  ///< the flag value waited for: at least this
   u64 seen;      ///< the flag value last read
+  /// 1 once a launch has begun before the one before it had ended, with or without a wait that ran out of time: they
+  /// shared flags and workspace.
+  u32 overlapped;
+};
+
+/// A block's launches of a kernel.
+struct LaunchCount {
+  u64 completed;
+  u32 begun;  ///< modulo 2^32
 };
 
 /// Low bits of a flag, which count the steps of a launch; the bits above count launches, so that whatever a flag shows
@@ -49,10 +59,10 @@ inline constexpr i32 flag_step_bits = 24;
 struct Context {
   i32 rank;
   i32 world;
-  u64* flags;           ///< symmetric; as many as the manifest says, zero at first, only ever counted up
-  u64* launches;        ///< launches completed, one count per block, zero at first: no host's help in a replayed graph
-  char* workspace;      ///< symmetric; 256-byte aligned; zero at first
-  u64 workspace_bytes;  ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
+  u64* flags;             ///< symmetric; as many as the manifest says, zero at first, only ever counted up
+  LaunchCount* launches;  ///< one per block, zero at first: no host's help in a replayed graph
+  char* workspace;        ///< symmetric; 256-byte aligned; zero at first
+  u64 workspace_bytes;    ///< two ping-pong buffers of half of this, 256-byte aligned, used by alternate launches
   Fault* fault;
   u64 timeout_ns;  ///< bound of each wait
   i32 windows;     ///< beside the heap; mostly 0
