@@ -79,6 +79,7 @@ class HipDevice final : public Device {
   void destroy_graph(Graph graph) noexcept override;
 
  private:
+  void use_once(Stream stream);
   device::TensorMap encode(const MatrixLayout& layout);
   bool has_virtual_memory() const { return caller_.api->shareable_memory != 0; }
 

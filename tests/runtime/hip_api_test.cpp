@@ -184,6 +184,23 @@ TEST_F(HipDevices, CopiesOfRanksThatShareAGpuAreEnqueuedWhenTheirTurnHasCome) {
   }
 }
 
+TEST_F(HipDevices, AStreamOfARankThatSharesItsGpuHasBeenUsed) {
+  const LoadedApi loaded = load();
+  const DeviceGroup group = open_devices(loaded.api, 3);
+  for (const std::size_t rank : {0, 1, 2}) {
+    Device& device = *group.devices[rank];
+    fake_->records.clear();
+    fake_->synchronized.clear();
+    const Stream stream = device.create_stream();
+    const bool shares = rank != 1;  // ranks 0 and 2 have GPU 0
+    EXPECT_EQ(fake_->records.size(), shares ? 1U : 0U) << rank;
+    for (const auto& [event, recorded_in] : fake_->records) EXPECT_EQ(recorded_in, stream) << rank;
+    EXPECT_EQ(fake_->synchronized, shares ? std::vector{stream} : std::vector<void*>{}) << rank;
+    EXPECT_EQ(fake_->live_events, 0);
+    device.destroy_stream(stream);
+  }
+}
+
 TEST_F(HipDevices, DevicesThatCannotReachOneAnotherAreASentence) {
   fake_->peers_can_access = false;
   const LoadedApi loaded = load();
