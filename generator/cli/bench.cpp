@@ -44,11 +44,12 @@ struct BenchCommand {
 
 constexpr const char* footer =
     R"(A time is the median over batches, graphs of launches that follow one another, of the slowest rank. Sizes and
-bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. Beside a fused kernel stand the
-time of its product alone, measured in turn with it, and that of its bytes over the links; the limit is the larger of
-the two. Nothing is verified: that is what `irisgen run` does. The library is measured on the same ranks in the same
-way: on plain memory and, since NCCL 2.27, on its own memory in symmetric windows. With --processes each rank is a
-process, as under torchrun and mpirun, whose processes it joins; rank 0 prints.
+bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. A call is the host's part of a
+launch, which a graph does without. Beside a fused kernel stand the time of its product alone, measured in turn with it,
+and that of its bytes over the links; the limit is the larger of the two. Nothing is verified: that is what `irisgen run`
+does. The library is measured on the same ranks in the same way: on plain memory and, since NCCL 2.27, on its own memory
+in symmetric windows. With --processes each rank is a process, as under torchrun and mpirun, whose processes it joins;
+rank 0 prints.
 
 --calibrate takes no specification: it measures what this machine's links, memory and launches do, a dozen collectives
 of 1 KiB and 256 MiB, and writes these rates into your tuning table. From then on predictions for as many ranks on such
@@ -114,6 +115,7 @@ Json to_json(const Target& target, const iris::BenchReport& report) {
                       {"predicted_us", point.predicted_us},
                       {"fastest_us", point.fastest_us},
                       {"slowest_us", point.slowest_us},
+                      {"call_us", point.call_us},
                       {"algorithm_gbs", point.algorithm_gbs},
                       {"bus_gbs", point.bus_gbs},
                       {"link_gbs", point.link_gbs},
@@ -142,7 +144,7 @@ void print_table(const iris::BenchReport& report) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }
   std::vector<std::string> titles = {"size",    "variant", "blocks x threads", "median us",
-                                     "fastest", "slowest", "predicted"};
+                                     "fastest", "slowest", "predicted",        "call us"};
   const bool multiplies = irisgen::find_pattern(report.pattern)->product != nullptr;
   const bool fused = std::ranges::any_of(report.points, [](const auto& point) { return point.product_us > 0; });
   titles.emplace_back(multiplies ? "TFLOP/s" : "bus GB/s");
@@ -156,7 +158,8 @@ void print_table(const iris::BenchReport& report) {
                                     number(point.time_us),
                                     number(point.fastest_us),
                                     number(point.slowest_us),
-                                    number(point.predicted_us)};
+                                    number(point.predicted_us),
+                                    point.call_us > 0 ? number(point.call_us) : "-"};
     row.push_back(number(multiplies ? point.tflops : point.bus_gbs));
     if (fused) {
       row.insert(row.end(), {number(point.product_us), number(point.links_us), number(100 * point.of_limit()) + " %"});

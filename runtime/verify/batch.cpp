@@ -1,6 +1,7 @@
 #include "runtime/verify/batch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -90,6 +91,15 @@ double Batch::time_us() const {
   return stop.milliseconds_since(start) * 1000 / launches_;
 }
 
+double Batch::call_us() const {
+  context_.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  launch_each();
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  context_.synchronize(stream_);
+  return took.count() / launches_;
+}
+
 void Batch::launch_each() const {
   for (int launch = 0; launch < launches_; ++launch) launch_();
 }
@@ -114,6 +124,13 @@ void BatchSeries::time() {
 
 Times BatchSeries::gather() const {
   return gather_times(context_, own_us_);
+}
+
+double BatchSeries::call_us() const {
+  constexpr int batches = 5;
+  double least = batch_->call_us();
+  for (int batch = 1; batch < batches; ++batch) least = std::min(least, batch_->call_us());
+  return sorted_times(gather_times(context_, std::vector{least})).front();
 }
 
 std::vector<double> sorted_times(const Times& times) {

@@ -23,6 +23,8 @@ class Batch {
   /// Microseconds of a launch, as this rank's device counts them. The launch before the first event makes ranks that
   /// work together start together: a collective ends when all have taken part.
   double time_us() const;
+  /// Microseconds of the host for a launch, each by a call.
+  double call_us() const;
 
  private:
   void launch_each() const;
@@ -47,6 +49,9 @@ class BatchSeries {
   void time();
   /// Of all batches, on every rank those of all. Collective.
   Times gather() const;
+  /// What a call that launches takes of the host, in microseconds: the least of a few batches, on the slowest rank.
+  /// Collective.
+  double call_us() const;
 
  private:
   Context& context_;

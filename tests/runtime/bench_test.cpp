@@ -164,11 +164,12 @@ TEST(BenchCsv, HasARowForEachSize) {
   report.points[0].extents = {{"m", 1}, {"n", 32768}};
   report.points[0].variant = "ring";
   report.points[0].grids = "4 x 64, 1 x 32";
+  report.points[0].call_us = 2.5;
   EXPECT_EQ(
       bench_csv(std::vector{report}),
-      "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,"
+      "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,call_us,"
       "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us\r\n"
-      "sum,all_reduce,bf16,4,\"a \"\"GPU\"\", or two\",1,32768,,65536,ring,\"4 x 64, 1 x 32\",4,0,0,0,0,24.576,0,0,"
+      "sum,all_reduce,bf16,4,\"a \"\"GPU\"\", or two\",1,32768,,65536,ring,\"4 x 64, 1 x 32\",4,0,0,0,2.5,0,24.576,0,0,"
       "0,0,NCCL 2.28.3,8,0\r\n");
 }
 

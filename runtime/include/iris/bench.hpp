@@ -56,6 +56,8 @@ struct BenchPoint {
   double predicted_us = 0;  ///< by the plan
   double fastest_us = 0;
   double slowest_us = 0;
+  /// What a call of Operation::launch takes of the host, on the slowest rank; 0 where ranks share a GPU: not measured.
+  double call_us = 0;
   double algorithm_gbs = 0;
   double bus_gbs = 0;
   double link_gbs = 0;  ///< what the busiest rank sends over its links, by the plan
@@ -93,10 +95,10 @@ std::string bench_chart(std::span<const BenchReport> reports);
 /// Measures a kernel on this machine's GPUs, a GPU for each rank if against the vendor's library. A batch is one launch
 /// that lines the ranks up, then, between two device events of every rank, a graph of launches one after another; its
 /// time is the slowest rank's, divided by the launches. So a time contains what of the launches' gaps the device cannot
-/// hide, and no host time. (Ranks that share a GPU launch without a graph.) The data is random; the buffers are the
-/// same in every launch, so sizes below the L2 cache's are measured there, as in nccl-tests. Nothing is verified:
-/// run_operation does that. Throws a sentence for the host target (the CPU engine is for correctness), and what
-/// planning, compiling and launching throw.
+/// hide, and no host time, which is measured apart. (Ranks that share a GPU launch without a graph.) The data is
+/// random; the buffers are the same in every launch, so sizes below the L2 cache's are measured there, as in
+/// nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for the host target (the CPU engine is
+/// for correctness), and what planning, compiling and launching throw.
 BenchReport bench_operation(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
                             const BenchOptions& options = {});
 
