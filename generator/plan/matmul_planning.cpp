@@ -153,7 +153,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   tiles.k = decide(request, kernel, "tile_k", fallback.k, "", units ? std::string(units->depth_reason) : reason);
   choose_band(request, kernel, products, fallback.band);
   if (kernel.main_loop() == MainLoop::wgmma) {
-    const std::int64_t stage_rows = wgmma_stage_rows(request, products, tiles.m);
+    const std::int64_t stage_rows = wgmma_stage_rows(request.problem, products, tiles.m);
     add_number(kernel, "stage_rows", stage_rows, "rows of A in a stage",
                stage_rows < tiles.m ? "there are no more" : "those of a tile");
     const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);

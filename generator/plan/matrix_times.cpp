@@ -99,9 +99,10 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
   const double share = has_links && target.measured ? share_beside_links : 1;
   const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
   const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
-  const double tile_us = units.tile_us(target, products, tiles, k);
-  const double part_us = units.tile_us(target, products, tiles, k / static_cast<double>(products.depth_parts)) +
-                         adding_us(problem, target, products, tiles);
+  const double tile_us = units.tile_us(problem, target, products, tiles, k);
+  const double part_us =
+      units.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
+      adding_us(problem, target, products, tiles);
   return std::max(sustained_us,
                   static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }
@@ -112,7 +113,8 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
   const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
   if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
-  const double tile_us = units.tile_us(target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
+  const double tile_us =
+      units.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
   if (products.sent_bytes == 0)
     return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
   if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before

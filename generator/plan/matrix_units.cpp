@@ -72,7 +72,8 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 // sm_90a: device/main_loop/wgmma.hpp.
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-constexpr std::int64_t wgmma_depth = 64;  // 128 bytes
+constexpr std::int64_t wgmma_depth = 64;   // 128 bytes
+constexpr std::int64_t swizzled_rows = 8;  // together
 constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 224, wgmma_depth, 384, 16},
                                     Tiles{128, 192, wgmma_depth, 384, 16}, Tiles{128, 160, wgmma_depth, 384, 16},
                                     Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 96, wgmma_depth, 384, 16},
@@ -120,9 +121,18 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   return "";
 }
 
+/// As device/main_loop/wgmma_layout.hpp has it.
+bool multiplies_columns(const Problem& problem, const Products& products, const Tiles& tiles) {
+  constexpr std::int64_t rows_of_stage = 128;
+  const bool of_16_bits = iris::bytes_of(problem.dtype) == 2 && iris::bytes_of(problem.result) == 2;
+  return tiles.n == 64 && problem.layout_b == iris::Layout::nk && of_16_bits && products.depth_parts == 1 &&
+         wgmma_stage_rows(problem, products, tiles.m) == rows_of_stage;
+}
+
 /// Measured on an H200, at depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and
 /// between a tile and the next some time is lost, less where a warp stores a tile's rows in place of copies.
-double wgmma_tile_us(const Target& target, const Products& products, const Tiles& tiles, double k) {
+double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
+                     double k) {
   struct Measured {
     std::int64_t tile_n;
     double share;
@@ -134,8 +144,10 @@ double wgmma_tile_us(const Target& target, const Products& products, const Tiles
                                 Measured{128, 0.95, 2.5, 1.9}, Measured{96, 0.76, 2.8, 1.6},
                                 Measured{64, 0.61, 3.0, 1.3}};
   const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
+  constexpr double share_of_columns = 0.70;  // measured on an H100, beside the other of 64 columns
+  const double share = multiplies_columns(problem, products, tiles) ? share_of_columns : row.share;
   const bool stored = products.shipped_bytes == 0;
-  return tile_us(target, tiles, k, row.share, stored ? row.between_stores_us : row.between_copies_us);
+  return tile_us(target, tiles, k, share, stored ? row.between_stores_us : row.between_copies_us);
 }
 
 // AMD: device/main_loop/mfma.hpp.
@@ -179,7 +191,7 @@ std::string obstacle_to_mfma(const Request& request, const Products& /*products*
 
 /// Assumed: a wave of a smaller tile reads more operands from shared memory for each product, by half and by one and a
 /// half, and the first slice of a tile comes from memory while nothing is multiplied.
-double mfma_tile_us(const Target& target, const Products&, const Tiles& tiles, double k) {
+double mfma_tile_us(const Problem&, const Target& target, const Products&, const Tiles& tiles, double k) {
   const auto& [largest, middle, smallest] = mfma_tiles;
   const std::int64_t elements = tiles.m * tiles.n;
   const double share = elements >= largest.m * largest.n ? 1 : elements >= middle.m * middle.n ? 0.85 : 0.65;
@@ -218,7 +230,7 @@ std::string obstacle_to_mma(const Request& request, const Products& products) {
 }
 
 /// Assumed, as on AMD.
-double mma_tile_us(const Target& target, const Products& /*products*/, const Tiles& tiles, double k) {
+double mma_tile_us(const Problem&, const Target& target, const Products&, const Tiles& tiles, double k) {
   const std::int64_t elements = tiles.m * tiles.n;
   const double share = elements >= 16384 ? 0.9 : elements >= 8192 ? 0.8 : 0.65;
   return tile_us(target, tiles, k, share, 2.0);
@@ -281,12 +293,8 @@ std::int64_t wgmma_stride(std::int64_t tile_n) {
   return tile_n + padding;
 }
 
-namespace {
-constexpr std::int64_t swizzled_rows = 8;  // together
-}
-
-std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m) {
-  const auto rows = static_length(request.problem, products.rows);
+std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m) {
+  const auto rows = static_length(problem, products.rows);
   if (!rows) return tile_m;
   return std::min(tile_m, std::max(swizzled_rows, divide_up(*rows, swizzled_rows) * swizzled_rows));
 }

@@ -30,7 +30,7 @@ struct MatrixUnits {
   std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands
   std::string (*obstacle)(const Request&, const Products&);
   bool (*holds)(const Problem&, const Products&, const Tiles&);  ///< whether a block has room for such a tile
-  double (*tile_us)(const Target&, const Products&, const Tiles&, double k);
+  double (*tile_us)(const Problem&, const Target&, const Products&, const Tiles&, double k);
   std::string_view reason;
   std::string_view threads_reason;
   std::string_view depth_reason;
@@ -50,7 +50,7 @@ std::int64_t depth_of(const Problem& problem, std::int64_t of_16_bits);
 /// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
 std::int64_t wgmma_stride(std::int64_t tile_n);
 /// Rows of A in a stage: those of a tile, fewer where there are fewer.
-std::int64_t wgmma_stage_rows(const Request& request, const Products& products, std::int64_t tile_m);
+std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m);
 /// Rows of A in one copy.
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
 /// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside

@@ -351,6 +351,25 @@ TEST(SplitK, IsTakenWhereTilesAreFew) {
   EXPECT_EQ(chosen("m: 1024, n: 8192, k: 3584"), "tiled");
 }
 
+/// As it was fastest on an H100: narrow tiles where one warpgroup makes them transposed, of at least 128 rows.
+TEST(MainLoop, TakesNarrowTilesWhereTheyAreMadeTransposed) {
+  const auto planned = [](const std::string& rest) {
+    return plan("matmul", "world: 1, dtype: bf16, shape: {m: 256, n: 4096, k: 4096}, " + rest, "sm_90a");
+  };
+  EXPECT_EQ(planned("layout: {b: nk}").kernels[0].number("tile_n"), 64);
+  EXPECT_EQ(planned("layout: {b: nk}").variant, "tiled");
+  EXPECT_EQ(planned("layout: {b: kn}").variant, "split_k");
+  const auto tiled_us = [](const std::string& m) {
+    const Plan narrow = plan("matmul",
+                             "world: 1, dtype: bf16, layout: {b: nk}, variant: tiled, config: {tile_n: 64}, "
+                             "shape: {n: 1024, k: 8192, m: " +
+                                 m + "}",
+                             "sm_90a");
+    return narrow.prediction.time_us;
+  };
+  EXPECT_GT(tiled_us("120"), tiled_us("128") + 4) << "two warpgroups, each with half of the rows";
+}
+
 /// As it was fastest on an H200: of 160 tiles 132 are made whole, of 320 twice as many; of other widths it is others.
 TEST(SplitK, SharesTheTilesThatAreLeft) {
   struct Case {

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_b0d0e37a076e42aa {
+inline namespace builds_876e40c01ddc248a {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_b0d0e37a076e42aa
+}  // namespace builds_876e40c01ddc248a
 }  // namespace irisgen_kernels

@@ -9,9 +9,10 @@
 /// products by whole warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
-/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile; those of
-/// the last it sends itself if they go to the output; then it helps to complete. All walk the same tiles and meet in
-/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
+/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile, or one
+/// makes it transposed; those of the last it sends itself if they go to the output; then it helps to complete. All walk
+/// the same tiles and meet in barriers in shared memory, so that loads, products and stores of neighbouring tiles
+/// overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (a multiple of 32 from 64 to 256), tile_k (128 bytes of elements),
 /// stages, stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element
@@ -111,7 +112,8 @@ struct WarpgroupMma {
   };
 
   static constexpr i64 never = i64{1} << 62;
-  static constexpr u32 group_of_parts = 0;  // no teams complete tiles that are made in parts
+  template <typename Config>
+  static constexpr u32 multiplying_group = TileTeams<Config>::most;
 
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
@@ -244,7 +246,7 @@ struct WarpgroupMma {
     }
   }
 
-  /// A warpgroup multiplies its 64 rows of each tile and leaves the results in shared memory.
+  /// A warpgroup multiplies its 64 rows of each tile, or one all columns, and leaves the results in shared memory.
   template <typename Config, typename Tiles>
   __device__ static void multiply(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     using Element = typename Config::Element;
@@ -257,7 +259,9 @@ struct WarpgroupMma {
     constexpr int pending =
         Config::stages > 3 && !adds_stages ? 1 : 0;  // stages whose products go on beside the next's
     const int group = thread_index() / warpgroup_threads - 1;
-    const bool has_rows = Config::stage_rows > rows_of_warpgroup || group == 0;
+    constexpr bool by_columns = multiplies_columns<Config> && Tiles::parts == 1;
+    constexpr int width = by_columns ? Config::tile_m : Config::tile_n;
+    const bool multiplies = (Config::stage_rows > rows_of_warpgroup && !by_columns) || group == 0;
     Turn<Config> turn;
     Turn<Config> freed;
     u32 shipments = 0;
@@ -269,13 +273,13 @@ struct WarpgroupMma {
       const i64 stages = divide_up(product.a.columns, Config::tile_k);
       f32 scale = 1;
       if constexpr (Scales<Element>::are_there) scale = product.b.scales.product();
-      f32 sums[Config::tile_n / 2];
+      f32 sums[width / 2];
       if constexpr (Tiles::parts > 1) {
         // Else the tile before's, which nothing reads, would keep their registers while parts are added up.
 #pragma unroll
         for (f32& sum : sums) sum = 0;
       }
-      f32 totals[adds_stages ? Config::tile_n / 2 : 1] = {};
+      f32 totals[adds_stages ? width / 2 : 1] = {};
       platform::wait_barrier(block.full[turn.stage], turn.parity);
       if (number == block.stop) {
         platform::wait_barrier(block.shipped, ++shipments & 1);
@@ -285,14 +289,15 @@ struct WarpgroupMma {
       for (i32 k = 0; k < stages; ++k) {
         platform::wait_barrier(block.full[turn.stage], turn.parity);
         const auto& stage = block.stages[turn.stage];
-        const u64 a = platform::matrix_descriptor(stage.a + group * rows_of_warpgroup * Config::tile_k, 0);
-        const u64 b = platform::matrix_descriptor(stage.b, transposed ? 64 * row_bytes : 0);
-        if (has_rows) {
+        const Element* const own_rows = by_columns ? stage.b : stage.a + group * rows_of_warpgroup * Config::tile_k;
+        const u64 a = platform::matrix_descriptor(own_rows, 0);
+        const u64 b = platform::matrix_descriptor(by_columns ? stage.a : stage.b, transposed ? 64 * row_bytes : 0);
+        if (multiplies) {
           platform::begin_products();
 #pragma unroll
           for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
             const u32 add = adds_stages ? i : k + i;
-            platform::multiply_32_bytes<Element, transposed, Config::tile_n>(sums, a + i * a_step, b + i * b_step, add);
+            platform::multiply_32_bytes<Element, transposed, width>(sums, a + i * a_step, b + i * b_step, add);
           }
           platform::commit_products();
           platform::wait_products<pending>();
@@ -305,7 +310,7 @@ struct WarpgroupMma {
       if (pending > 0) free_stage<Config>(block, freed);
       if constexpr (adds_stages) {
 #pragma unroll
-        for (int i = 0; i < Config::tile_n / 2; ++i) sums[i] = totals[i] * scale;
+        for (int i = 0; i < width / 2; ++i) sums[i] = totals[i] * scale;
       }
       if constexpr (Tiles::parts > 1) {
         const TileParts<Config> parts = tiles.parts_of(tile);
@@ -316,12 +321,16 @@ struct WarpgroupMma {
         }
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
-      if (has_rows) {
-        const auto place = tiles.place(tile);
+      const auto place = tiles.place(tile);
+      const bool sends = goes_to_output<decltype(place)> && is_last(tiles, number, stride);
+      if constexpr (by_columns) {
+        if (multiplies) block.finished.put_columns(place, sums);
+        if (sends) platform::sync_group_and(true, multiplying_group<Config>, Shared<Config>::multiplying_warps * 32);
+      } else if (multiplies) {
         block.finished.put(place, group * rows_of_warpgroup, sums);
-        if constexpr (goes_to_output<decltype(place)>) {
-          if (is_last(tiles, number, stride)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
-        }
+      }
+      if constexpr (goes_to_output<decltype(place)>) {
+        if (sends && (multiplies || by_columns)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
       }
       signal_staged<Config>(block);
     }
@@ -342,9 +351,9 @@ struct WarpgroupMma {
     static_assert(Squares::own_bytes <= sizeof(block.finished));
     f32* const own = reinterpret_cast<f32*>(&block.finished);
     if (has_rows) Squares::leave(parts, own, warp, sums);
-    platform::sync_group_and(true, group_of_parts, threads);
+    platform::sync_group_and(true, multiplying_group<Config>, threads);
     if (group.index == 0) tiles.tell(tile);
-    if (!platform::sync_group_and(tiles.wait_for_parts(tile, group), group_of_parts, threads)) return false;
+    if (!platform::sync_group_and(tiles.wait_for_parts(tile, group), multiplying_group<Config>, threads)) return false;
     if (has_rows) Squares::add_share(parts, place, own, warp);
     return true;
   }

@@ -23,10 +23,18 @@ struct FinishedTile {
     const int lane = thread_index() % 32;
     const int row = first_row + thread_index() % warpgroup_threads / 32 * rows_of_warp;
     if constexpr (sizeof(Result) == 2) {
-      put_matrices(place, row, lane, sums);
+      put_matrices<false>(place, row, lane, sums);
     } else {
       put_pairs(place, row + lane / 4, lane % 4 * 2, sums);
     }
+    platform::fence_async_copies();
+  }
+
+  /// All results, by the warpgroup that made the tile transposed.
+  template <typename Place>
+  __device__ __forceinline__ void put_columns(const Place& place, const f32 (&sums)[Config::tile_m / 2]) {
+    const int column = thread_index() % warpgroup_threads / 32 * rows_of_warp;
+    put_matrices<true>(place, column, thread_index() % 32, sums);
     platform::fence_async_copies();
   }
 
@@ -73,23 +81,31 @@ struct FinishedTile {
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warp = 16;
 
-  template <typename Place>
-  __device__ __forceinline__ void put_matrices(const Place& place, int row, int lane,
-                                               const f32 (&sums)[Config::tile_n / 2]) {
+  /// Of the tile, or of the tile transposed, 16 rows from `row` on.
+  template <bool transposed, int count, typename Place>
+  __device__ __forceinline__ void put_matrices(const Place& place, int row, int lane, const f32 (&sums)[count]) {
+    const auto finish = [&](int of_row, int of_column, f32 sum) {
+      return transposed ? place.finish(of_column, of_row, sum) : place.finish(of_row, of_column, sum);
+    };
 #pragma unroll
-    for (int column = 0; column < Config::tile_n; column += 16) {
+    for (int column = 0; column < 2 * count; column += 16) {
       u32 pairs[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const f32* const values = sums + column / 2 + 2 * i;
         const int row_of_pair = row + lane / 4 + i % 2 * 8;
         const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
-        const Pack<Result, 2> pair = {{place.finish(row_of_pair, column_of_pair, values[0]),
-                                       place.finish(row_of_pair, column_of_pair + 1, values[1])}};
+        const Pack<Result, 2> pair = {
+            {finish(row_of_pair, column_of_pair, values[0]), finish(row_of_pair, column_of_pair + 1, values[1])}};
         pairs[i] = __builtin_bit_cast(u32, pair);
       }
-      Result* const to = &rows[row + lane % 16][column + lane / 16 * 8];
-      platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+      if constexpr (transposed) {
+        Result* const to = &rows[column + lane / 16 * 8 + lane % 8][row + lane / 8 % 2 * 8];
+        platform::store_transposed_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+      } else {
+        Result* const to = &rows[row + lane % 16][column + lane / 16 * 8];
+        platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+      }
     }
   }
 

@@ -12,6 +12,7 @@ template <typename Config>
 struct TileTeams {
   static constexpr int team_threads = 64;
   static constexpr u32 parts_of_tile = 4;
+  static constexpr int most = Config::threads / team_threads - 1;
 
   /// By one thread, before all others begin.
   __device__ __forceinline__ void begin() {
@@ -77,9 +78,9 @@ struct TileTeams {
     at.has = false;
   }
 
-  u32 tiles_told_;                                // tiles that have been told of
-  u32 parts_taken_;                               // of tiles that are completed: parts that a team has taken
-  u32 part_[Config::threads / team_threads - 1];  // which each team has
+  u32 tiles_told_;   // tiles that have been told of
+  u32 parts_taken_;  // of tiles that are completed: parts that a team has taken
+  u32 part_[most];   // which each team has
 };
 
 }  // namespace iris::device

@@ -122,6 +122,13 @@ __device__ __forceinline__ void store_matrices(void* row, u32 a, u32 b, u32 c, u
                : "memory");
 }
 
+/// The same of matrices that are transposed on the way: row j of matrix i in memory is its column j.
+__device__ __forceinline__ void store_transposed_matrices(void* row, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
+               "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
 /// Describes an operand in shared memory, in rows of 128 bytes, swizzled: groups of eight rows lie 1024 bytes apart,
 /// and where an operand is wider than a row, so many bytes separate its parts.
 __device__ __forceinline__ u64 matrix_descriptor(const void* operand, u32 part_bytes) {
