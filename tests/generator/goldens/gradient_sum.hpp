@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_ec3fae913a02f66c {
+inline namespace builds_95e325b4c117b6d6 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_ec3fae913a02f66c
+}  // namespace builds_95e325b4c117b6d6
 }  // namespace irisgen_kernels

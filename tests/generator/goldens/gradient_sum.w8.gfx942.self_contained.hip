@@ -237,7 +237,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xb092a6c8
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xad3959d2
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -434,6 +434,13 @@ __device__ __forceinline__ T fetch_add(T* address, T value) {
   }
 }
 #undef IRIS_FINE_GRAINED
+/// Adds one, on this GPU; gives the old value, which comes while the thread goes on. Not at an address that a wave
+/// shares: there the compiler adds up for all of it, and waits.
+__device__ __forceinline__ u32 count_up(u32* count) {
+  u32 none = 0;
+  asm volatile("" : "+v"(none));
+  return fetch_add<Order::relaxed, Scope::gpu>(count + none, 1U);
+}
 
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
@@ -499,7 +506,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xb092a6c8
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xad3959d2
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -673,7 +680,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0x56aa63eb
+#define IRIS_DEVICE_LAUNCH_HPP 0xa719ef0d
 
 namespace iris::device {
 
@@ -692,7 +699,7 @@ class Launch {
   __device__ __forceinline__ explicit Launch(const Context& of_context)
       : context(of_context),
         number_(count().completed),
-        begun_(thread_index() == 0 ? platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U) : 0) {}
+        begun_(thread_index() == 0 ? platform::count_up(&count().begun) : 0) {}
   __device__ __forceinline__ ~Launch() {
     sync_block();  // every thread has read the number
     if (thread_index() != 0) return;
@@ -744,7 +751,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0x56aa63eb
+#elif IRIS_DEVICE_LAUNCH_HPP != 0xa719ef0d
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 

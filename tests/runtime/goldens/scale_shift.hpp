@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_af610d21e2cd9502 {
+inline namespace builds_8b005e59f99a850e {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_af610d21e2cd9502
+}  // namespace builds_8b005e59f99a850e
 }  // namespace irisgen_kernels

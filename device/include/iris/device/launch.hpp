@@ -19,7 +19,7 @@ class Launch {
   __device__ __forceinline__ explicit Launch(const Context& of_context)
       : context(of_context),
         number_(count().completed),
-        begun_(thread_index() == 0 ? platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U) : 0) {}
+        begun_(thread_index() == 0 ? platform::count_up(&count().begun) : 0) {}
   __device__ __forceinline__ ~Launch() {
     sync_block();  // every thread has read the number
     if (thread_index() != 0) return;
