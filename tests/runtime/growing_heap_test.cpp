@@ -23,6 +23,7 @@
 #include "processes.hpp"
 #include "runtime/world/context.hpp"
 #include "runtime/world/group.hpp"
+#include "sanitizers.hpp"
 
 namespace iris {
 namespace {
@@ -318,13 +319,7 @@ TEST(GrowingHeap, TakesNoFileThatIsShorterThanItIsSaidToBe) {
   EXPECT_EQ(*peers->begin(), 'x');
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRISGEN_HAS_ADDRESS_SANITIZER
-#endif
-#endif
-
-#ifndef IRISGEN_HAS_ADDRESS_SANITIZER  // it takes terabytes of address space
+#ifndef IRIS_ADDRESS_SANITIZER  // which takes terabytes of address space
 TEST(GrowingHeap, HasOneSizeWhereAddressesAreLimited) {
   test::Processes processes;
   processes.start(0, [](int) {

@@ -1,11 +1,9 @@
 #pragma once
 
-/// IRISGEN_HAS_ADDRESS_SANITIZER: it takes terabytes of address space, and keeps what is freed for a while.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IRISGEN_HAS_ADDRESS_SANITIZER
-#endif
+#include "runtime/host/address_sanitizer.hpp"
+
 /// IRISGEN_HAS_UNDEFINED_SANITIZER: it looks at an object by a pipe, and calls it none where no descriptor is left.
+#if defined(__has_feature)
 #if __has_feature(undefined_behavior_sanitizer)
 #define IRISGEN_HAS_UNDEFINED_SANITIZER
 #endif
@@ -13,10 +11,7 @@
 
 namespace iris::test {
 
-#ifdef IRISGEN_HAS_ADDRESS_SANITIZER
-inline constexpr bool with_sanitizers = true;
-#else
-inline constexpr bool with_sanitizers = false;
-#endif
+/// AddressSanitizer takes terabytes of address space, and keeps what is freed for a while.
+inline constexpr bool with_sanitizers = host::under_address_sanitizer;
 
 }  // namespace iris::test

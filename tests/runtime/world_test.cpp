@@ -252,7 +252,7 @@ TEST(World, NeverHangsWhoeverLeavesWhenever) {
   }
 }
 
-#ifndef IRISGEN_HAS_ADDRESS_SANITIZER
+#ifndef IRIS_ADDRESS_SANITIZER
 /// Leaves this process no room for another thread's stack.
 void leave_no_room() {
   const std::uint64_t left = std::uint64_t{1} << 20;
