@@ -271,8 +271,7 @@ TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
   };
   const std::string large = "shape: {m: 8192, n: 8192, k: 1001}";
   for (const std::string& rest : {large, std::string("shape: {m: dynamic, n: dynamic, k: dynamic}")}) {
-    EXPECT_EQ(kernel("matmul", rest, "sm_90a").main_loop(), MainLoop::fma) << rest;
-    const KernelPlan on_units = kernel("matmul", "config: {threads: 256}, " + rest, "sm_90a");
+    const KernelPlan on_units = kernel("matmul", rest, "sm_90a");
     EXPECT_EQ(on_units.main_loop(), MainLoop::mma) << rest;
     EXPECT_EQ(on_units.number("threads"), 256);
     EXPECT_EQ(on_units.number("tile_k"), 16);
@@ -280,15 +279,13 @@ TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
     EXPECT_EQ(kernel("matmul", rest, "gfx942").main_loop(), MainLoop::mfma) << rest;
   }
   const auto sums = [](const KernelPlan& planned) { return planned.number("tile_m") * planned.number("tile_n"); };
-  EXPECT_EQ(sums(kernel("matmul", "variant: tiled, config: {threads: 256}, " + large, "sm_90a")), 128 * 128);
+  EXPECT_EQ(sums(kernel("matmul", "variant: tiled, " + large, "sm_90a")), 128 * 128);
   // Beside other work the largest tile would not stay in registers.
-  EXPECT_LE(
-      sums(kernel("matmul_reduce_scatter", "variant: fused_sequential, config: {threads: 256}, " + large, "sm_90a")),
-      128 * 64);
-  const KernelPlan wide = kernel("matmul_reduce_scatter",
-                                 "variant: fused_sequential, config: {threads: 256, tile_n: 128}, " + large, "sm_90a");
+  EXPECT_LE(sums(kernel("matmul_reduce_scatter", "variant: fused_sequential, " + large, "sm_90a")), 128 * 64);
+  const KernelPlan wide =
+      kernel("matmul_reduce_scatter", "variant: fused_sequential, config: {tile_n: 128}, " + large, "sm_90a");
   EXPECT_EQ(wide.number("tile_m"), 64);
-  EXPECT_EQ(kernel("matmul", large + ", config: {threads: 256, tile_m: 32}", "sm_90a").main_loop(), MainLoop::fma);
+  EXPECT_EQ(kernel("matmul", large + ", config: {tile_m: 32}", "sm_90a").main_loop(), MainLoop::fma);
   EXPECT_EQ(kernel("matmul", large + ", config: {threads: 128}", "sm_90a").main_loop(), MainLoop::fma);
 }
 

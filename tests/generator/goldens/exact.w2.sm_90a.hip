@@ -10,7 +10,7 @@ namespace irisgen_kernels::exact_tiled_f64_w2_m512_n1024_k4096 {
 using namespace iris::device;
 
 struct Config {
-  using MainLoop = FusedMultiplyAdd;
+  using MainLoop = WarpMma;
   using LayoutB = RowMajor;
   static constexpr i32 threads = 256;
   static constexpr i32 tile_m = 64;
