@@ -274,7 +274,7 @@ products "$ranks" | sed 's/variant: split_k,/& config: {blocks: 64},/' >"$work/p
 echo "  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}" >>"$work/products.yaml"
 echo "  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}" >>"$work/products.yaml"
 echo "  - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}, config: {threads: 256}}" >>"$work/products.yaml"
+echo "  - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}}" >>"$work/products.yaml"
 # Of 15 tiles the blocks make 12 whole and 3 in parts.
 echo "  - {name: matmul_tiles_left, pattern: matmul, variant: split_k, shape: {m: 600, n: 520, k: 328}, config: {blocks: 12, tile_n: 256, parts: 4}}" >>"$work/products.yaml"
 {
