@@ -237,7 +237,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xad3959d2
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xb092a6c8
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -434,13 +434,6 @@ __device__ __forceinline__ T fetch_add(T* address, T value) {
   }
 }
 #undef IRIS_FINE_GRAINED
-/// Adds one, on this GPU; gives the old value, which comes while the thread goes on. Not at an address that a wave
-/// shares: there the compiler adds up for all of it, and waits.
-__device__ __forceinline__ u32 count_up(u32* count) {
-  u32 none = 0;
-  asm volatile("" : "+v"(none));
-  return fetch_add<Order::relaxed, Scope::gpu>(count + none, 1U);
-}
 
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {
@@ -506,7 +499,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xad3959d2
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xb092a6c8
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -680,7 +673,7 @@ __device__ __forceinline__ T atomic_max(T* address, T value) {
 // --- iris/device/launch.hpp
 
 #ifndef IRIS_DEVICE_LAUNCH_HPP
-#define IRIS_DEVICE_LAUNCH_HPP 0xa719ef0d
+#define IRIS_DEVICE_LAUNCH_HPP 0x4e710fef
 
 namespace iris::device {
 
@@ -689,23 +682,26 @@ namespace iris::device {
 /// leave the flags of one launch to be taken for those of the next, however it ends. That is a barrier: where threads
 /// of a block part, they leave a loop by `break`, since those of a warp must come to a barrier at one place.
 ///
-/// Launches follow one another. One that has begun before the last has ended, as two graphs in two streams may make it,
-/// is told to the host: it may have taken that one's flags for its own.
+/// Launches follow one another. One that begins before the last has ended, as two graphs in two streams may make it, is
+/// told to the host: it may take that one's flags for its own. Of two that begin within the same microsecond the next
+/// launch tells, since they count as one that has been completed. Nobody waits for what is counted up.
 ///
 /// Config names `world`, `blocks` and `threads`.
 template <typename Config>
 class Launch {
  public:
   __device__ __forceinline__ explicit Launch(const Context& of_context)
-      : context(of_context),
-        number_(count().completed),
-        begun_(thread_index() == 0 ? platform::count_up(&count().begun) : 0) {}
+      : context(of_context), number_(count().completed) {
+    if (thread_index() != 0) return;
+    const u32 begun = platform::atomic_load<Order::relaxed, Scope::gpu>(&count().begun);
+    platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U);
+    if (begun != static_cast<u32>(number_)) {
+      platform::atomic_store<Order::relaxed, Scope::sys>(&context.fault->overlapped, 1U);
+    }
+  }
   __device__ __forceinline__ ~Launch() {
     sync_block();  // every thread has read the number
-    if (thread_index() != 0) return;
-    if (begun_ != static_cast<u32>(number_))
-      platform::atomic_store<Order::relaxed, Scope::sys>(&context.fault->overlapped, 1U);
-    count().completed = number_ + 1;
+    if (thread_index() == 0) count().completed = number_ + 1;
   }
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -739,7 +735,6 @@ class Launch {
   __device__ __forceinline__ LaunchCount& count() const { return context.launches[block_index()]; }
 
   u64 number_;  // launches completed before this one
-  u32 begun_;   // before this one; thread 0 asks when it begins, and looks when it ends, so nobody waits for it
   u32 barriers_ = 0;
 };
 
@@ -751,7 +746,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_LAUNCH_HPP != 0xa719ef0d
+#elif IRIS_DEVICE_LAUNCH_HPP != 0x4e710fef
 #error "iris/device/launch.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_543953111905f4d6 {
+inline namespace builds_75806e960d265b9c {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_543953111905f4d6
+}  // namespace builds_75806e960d265b9c
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_8b005e59f99a850e {
+inline namespace builds_af610d21e2cd9502 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_8b005e59f99a850e
+}  // namespace builds_af610d21e2cd9502
 }  // namespace irisgen_kernels

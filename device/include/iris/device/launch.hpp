@@ -9,23 +9,26 @@ namespace iris::device {
 /// leave the flags of one launch to be taken for those of the next, however it ends. That is a barrier: where threads
 /// of a block part, they leave a loop by `break`, since those of a warp must come to a barrier at one place.
 ///
-/// Launches follow one another. One that has begun before the last has ended, as two graphs in two streams may make it,
-/// is told to the host: it may have taken that one's flags for its own.
+/// Launches follow one another. One that begins before the last has ended, as two graphs in two streams may make it, is
+/// told to the host: it may take that one's flags for its own. Of two that begin within the same microsecond the next
+/// launch tells, since they count as one that has been completed. Nobody waits for what is counted up.
 ///
 /// Config names `world`, `blocks` and `threads`.
 template <typename Config>
 class Launch {
  public:
   __device__ __forceinline__ explicit Launch(const Context& of_context)
-      : context(of_context),
-        number_(count().completed),
-        begun_(thread_index() == 0 ? platform::count_up(&count().begun) : 0) {}
+      : context(of_context), number_(count().completed) {
+    if (thread_index() != 0) return;
+    const u32 begun = platform::atomic_load<Order::relaxed, Scope::gpu>(&count().begun);
+    platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U);
+    if (begun != static_cast<u32>(number_)) {
+      platform::atomic_store<Order::relaxed, Scope::sys>(&context.fault->overlapped, 1U);
+    }
+  }
   __device__ __forceinline__ ~Launch() {
     sync_block();  // every thread has read the number
-    if (thread_index() != 0) return;
-    if (begun_ != static_cast<u32>(number_))
-      platform::atomic_store<Order::relaxed, Scope::sys>(&context.fault->overlapped, 1U);
-    count().completed = number_ + 1;
+    if (thread_index() == 0) count().completed = number_ + 1;
   }
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -59,7 +62,6 @@ class Launch {
   __device__ __forceinline__ LaunchCount& count() const { return context.launches[block_index()]; }
 
   u64 number_;  // launches completed before this one
-  u32 begun_;   // before this one; thread 0 asks when it begins, and looks when it ends, so nobody waits for it
   u32 barriers_ = 0;
 };
 

@@ -200,13 +200,6 @@ __device__ __forceinline__ T fetch_add(T* address, T value) {
   }
 }
 #undef IRIS_FINE_GRAINED
-/// Adds one, on this GPU; gives the old value, which comes while the thread goes on. Not at an address that a wave
-/// shares: there the compiler adds up for all of it, and waits.
-__device__ __forceinline__ u32 count_up(u32* count) {
-  u32 none = 0;
-  asm volatile("" : "+v"(none));
-  return fetch_add<Order::relaxed, Scope::gpu>(count + none, 1U);
-}
 
 template <Order order, Scope scope, typename T>
 __device__ __forceinline__ T fetch_and(T* address, T value) {

@@ -153,10 +153,6 @@ T fetch_add(T* address, T value) {
     }
   });
 }
-/// Adds one; gives the old value.
-inline u32 count_up(u32* count) {
-  return fetch_add<Order::relaxed, Scope::gpu>(count, 1U);
-}
 template <Order, Scope, typename T>
 T fetch_and(T* address, T value) {
   return update(address, [value](T old) { return old & value; });

@@ -200,10 +200,8 @@ __device__ __forceinline__ T atomic_compare_exchange(T* address, T expected, T d
   return __builtin_bit_cast(T, seen);
 }
 template <Order order, Scope scope, typename T>
-__device__ __forceinline__ T fetch_add(T* address, T value){IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)}
-/// Adds one, on this GPU; gives the old value, which comes while the thread goes on.
-__device__ __forceinline__ u32 count_up(u32* count) {
-  return fetch_add<Order::relaxed, Scope::gpu>(count, 1U);
+__device__ __forceinline__ T fetch_add(T* address, T value) {
+  IRIS_ATOMIC(__nv_atomic_fetch_add, address, value)
 }
 // What other GPUs see lies in global memory. The builtin does not know that, and adds to floats in shared memory by a
 // loop, which it would bring along.
