@@ -97,7 +97,7 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
   }
 
   // --- What one thread copies of each slice in turn, `width` elements at a time; zeros outside the matrix. As few
-  // --- registers of its own as can be: the sums take most.
+  // --- registers of its own as can be: the sums take most, and of single elements two addresses at a time are enough.
 
   /// Of so many rows of an operand that is contiguous along k.
   template <typename Config, typename T, int rows, int width>
@@ -112,7 +112,7 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
           rows_left_(first_row + rows < matrix.rows ? rows : static_cast<int>(matrix.rows - first_row)) {}
 
     __device__ __forceinline__ void fetch(f64* to, i64 k_left) {
-#pragma unroll
+#pragma unroll(width == 1 ? 2 : rows / step)
       for (int i = 0; i < rows; i += step) {
         const u32 bytes = row() + i < rows_left_ && k() < k_left ? width * sizeof(T) : 0;
         f64* const place = to + place_along_k(row() + i, k() / in_place) + k() % in_place;
@@ -143,7 +143,7 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
           has_column_(first_column + column() < b.columns) {}
 
     __device__ __forceinline__ void fetch(f64* to, i64 k_left) {
-#pragma unroll
+#pragma unroll(width == 1 ? 2 : depth / step)
       for (int i = 0; i < depth; i += step) {
         const u32 bytes = has_column_ && k() + i < k_left ? width * sizeof(T) : 0;
         f64* const place = to + place_along_n<Config::tile_n>(k() + i, column() / in_place) + column() % in_place;
