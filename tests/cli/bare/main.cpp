@@ -82,6 +82,7 @@ class Ranks {
   }
 
   hipStream_t stream(int rank) { return &ranks_[rank].stream; }
+  iris::device::Fault& fault(int rank) { return ranks_[rank].fault; }
 
  private:
   static constexpr std::size_t offset = 512;
@@ -243,6 +244,14 @@ void fault() {
   expect(is_told, text.c_str());
 }
 
+/// As a kernel tells it.
+void overlap() {
+  Ranks<TotalW3> ranks(128 * sizeof(float));
+  ranks.fault(1).overlapped = 1;
+  expect(ranks.launcher(1).fault() == "rank 1: two launches of this object overlapped", "overlap");
+  expect(ranks.launcher(0).fault().empty(), "no overlap");
+}
+
 }  // namespace
 
 int main() {
@@ -256,6 +265,7 @@ int main() {
   residency();
   loading();
   fault();
+  overlap();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
