@@ -55,7 +55,9 @@ std::optional<UserFunction> read_function(const Value* value, Report& report) {
     function.where_function = name->where;
     if (const auto* text = name->as<std::string>()) function.function = *text;
   }
-  function.identity = number_of(value->find("identity")).value_or(0);
+  const Value* identity = value->find("identity");
+  function.identity = number_of(identity).value_or(0);
+  function.where_identity = identity ? identity->where : function.where_function;
   function.relative = error_bound(*value, "relative", report);
   function.absolute = error_bound(*value, "absolute", report);
   const Value* arguments = value->find("arguments");

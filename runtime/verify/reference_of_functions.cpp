@@ -178,6 +178,13 @@ class ReferenceOfFunctions final : public Reference {
     return std::isnan(result) ? std::numeric_limits<double>::infinity() : result;
   }
 
+  /// Empty for what has been made without a description.
+  static std::string words_of(const irisgen::Position& where) {
+    if (where.line == 0) return "";
+    return ", as line " + std::to_string(where.line) + ", column " + std::to_string(where.column) +
+           " of the description has it";
+  }
+
   /// The identity changes nothing of what the operation gives.
   void check_identity(const Values& reduced, std::size_t ranks) const {
     if (ranks < 2) return;  // nothing was reduced
@@ -189,7 +196,8 @@ class ReferenceOfFunctions final : public Reference {
       if (distance(same[i], reduced[i]) <= 2 * errors.of(reduced[i])) continue;
       throw std::runtime_error(name_ + ": " + operation.function + "(" + std::to_string(identity) + ", " +
                                std::to_string(reduced[i]) + ") is " + std::to_string(same[i]) + ", so " +
-                               std::to_string(identity) + " is not the identity of the operation; change one of them");
+                               std::to_string(identity) + " is not the identity of the operation" +
+                               words_of(operation.where_identity) + "; change one of them");
     }
   }
 

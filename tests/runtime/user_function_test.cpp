@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "iris/reference.hpp"
@@ -206,8 +207,11 @@ TEST_F(UserFunctions, whose_identity_changes_something_are_found) {
     run(plan(text));
     FAIL() << "0 is no identity of a + b/2";
   } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("is not the identity of the operation"), std::string::npos)
-        << error.what();
+    const std::size_t at = text.find("identity: ") + 10;
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    const std::string words = "is not the identity of the operation, as line " + std::to_string(line) + ", column " +
+                              std::to_string(at - text.rfind('\n', at)) + " of the description has it; change one";
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
   }
 }
 

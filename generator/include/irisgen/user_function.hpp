@@ -33,6 +33,7 @@ struct UserFunction {
   std::optional<double> absolute = {};
   Position where_source = {};
   Position where_function = {};
+  Position where_identity = {};  ///< or of the function, where the description leaves it out
 };
 
 /// The functions that a description gives a pattern.
