@@ -123,10 +123,9 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 
 /// As device/main_loop/wgmma_layout.hpp has it.
 bool multiplies_columns(const Problem& problem, const Products& products, const Tiles& tiles) {
-  constexpr std::int64_t rows_of_stage = 128;
   const bool of_16_bits = iris::bytes_of(problem.dtype) == 2 && iris::bytes_of(problem.result) == 2;
   return tiles.n == 64 && problem.layout_b == iris::Layout::nk && of_16_bits && products.depth_parts == 1 &&
-         wgmma_stage_rows(problem, products, tiles.m) == rows_of_stage;
+         wgmma_stage_rows(problem, products, tiles.m) == tiles.m;
 }
 
 /// Measured on an H200, at depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and

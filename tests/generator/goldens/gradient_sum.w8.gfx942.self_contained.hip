@@ -753,7 +753,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0xe550534f
+#define IRIS_DEVICE_SIGNAL_HPP 0xd69b7722
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -783,7 +783,7 @@ __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
 __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u64 expected, u64 seen) {
   Fault& fault = *context.fault;
-  // A launch that began in the course of this one may be why. It says so itself, but perhaps after the host has looked.
+  // Another launch may be why: of two that began within the same microsecond neither has seen the other.
   const LaunchCount& count = context.launches[block_index()];
   const u32 begun = atomic_load<Order::relaxed, Scope::gpu>(&count.begun);
   if (begun - static_cast<u32>(count.completed) > 1) atomic_store(&fault.overlapped, 1U);
@@ -846,7 +846,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0xe550534f
+#elif IRIS_DEVICE_SIGNAL_HPP != 0xd69b7722
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -31,7 +31,7 @@ __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
 __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, u64 expected, u64 seen) {
   Fault& fault = *context.fault;
-  // A launch that began in the course of this one may be why. It says so itself, but perhaps after the host has looked.
+  // Another launch may be why: of two that began within the same microsecond neither has seen the other.
   const LaunchCount& count = context.launches[block_index()];
   const u32 begun = atomic_load<Order::relaxed, Scope::gpu>(&count.begun);
   if (begun - static_cast<u32>(count.completed) > 1) atomic_store(&fault.overlapped, 1U);

@@ -10,8 +10,8 @@ namespace iris::device {
 inline constexpr int staged_row_bytes = 128;
 
 /// Whether one warpgroup makes whole tiles, transposed: 64 columns of B by the rows of A. For two, each with half of
-/// the rows, all columns are read twice from shared memory, which narrow tiles wait for: on an H100 this takes 8 to 10
-/// % off.
+/// the rows, all columns are read twice from shared memory, which narrow tiles wait for: measured on an H100, it takes
+/// less time by a tenth or so.
 template <typename Config>
 inline constexpr bool multiplies_columns =
     Config::tile_n == 64 && Config::stage_rows == Config::tile_m && Config::LayoutB::contiguous_along_k &&
