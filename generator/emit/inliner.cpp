@@ -69,6 +69,8 @@ class Inliner {
     switch (loop) {
       case MainLoop::fma:
         return "iris/device/main_loop/fma.hpp";
+      case MainLoop::fma_staged:
+        return "iris/device/main_loop/fma_staged.hpp";
       case MainLoop::mfma:
         return "iris/device/main_loop/mfma.hpp";
       case MainLoop::mma:

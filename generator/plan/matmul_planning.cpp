@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "generator/plan/matrix_times.hpp"
+#include "generator/plan/loop_times.hpp"
 
 namespace irisgen {
 namespace {
@@ -131,26 +131,26 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
 }  // namespace
 
 void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
-  const MatrixUnits* present = matrix_units_of(request.target, request.problem.dtype);
+  const FastLoop* present = fast_loop_of(request.target, request.problem.dtype);
   const std::string obstacle = present ? present->obstacle(request, products) : "";
-  const MatrixUnits* units = obstacle.empty() ? present : nullptr;
-  const UnitsChoice choice =
-      units ? choose_for(*units, request, products) : UnitsChoice{default_tiles(request), 0, std::nullopt, 0};
+  const FastLoop* loop = obstacle.empty() ? present : nullptr;
+  const LoopChoice choice =
+      loop ? choose_for(*loop, request, products) : LoopChoice{default_tiles(request), 0, std::nullopt, 0};
   const Tiles& fallback = choice.tiles;
-  const std::string reason = units               ? turns_text(request.problem.is_static() ? choice.turns : std::nullopt)
+  const std::string reason = loop                ? turns_text(request.problem.is_static() ? choice.turns : std::nullopt)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
                                                  : "a square in registers for each thread, slices in shared memory";
-  kernel.constants.push_back({"MainLoop", units ? units->loop : MainLoop::fma, "",
-                              units     ? units_reason(*units, request, products)
-                              : present ? "no matrix units: " + obstacle
+  kernel.constants.push_back({"MainLoop", loop ? loop->main_loop : MainLoop::fma, "",
+                              loop      ? reason_of(*loop, request, products)
+                              : present ? "no " + std::string(present->called) + ": " + obstacle
                                         : ""});
   kernel.constants.push_back({"LayoutB", request.problem.layout_b.value(), "", ""});
   Tiles tiles{};
   tiles.threads = decide(request, kernel, "threads", fallback.threads, "",
-                         units ? std::string(units->threads_reason) : "suits the tile");
+                         loop ? std::string(loop->threads_reason) : "suits the tile");
   tiles.m = decide(request, kernel, "tile_m", fallback.m, "", reason);
   tiles.n = decide(request, kernel, "tile_n", fallback.n, "", reason);
-  tiles.k = decide(request, kernel, "tile_k", fallback.k, "", units ? std::string(units->depth_reason) : reason);
+  tiles.k = decide(request, kernel, "tile_k", fallback.k, "", loop ? std::string(loop->depth_reason) : reason);
   choose_band(request, kernel, products, fallback.band);
   if (kernel.main_loop() == MainLoop::wgmma) {
     const std::int64_t stage_rows = wgmma_stage_rows(request.problem, products, tiles.m);
@@ -162,7 +162,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
     add_number(kernel, "stages", wgmma_stages(request, products, stage_rows, tiles.n), "of both operands, on their way",
                "as many as shared memory holds beside a finished tile");
     kernel.maps = wgmma_maps(request, products, tiles, box_rows);
-  } else if (!units) {
+  } else if (!loop) {
     check_fragment(request, tiles);
     check_shared_memory(request, tiles);
   }
@@ -223,19 +223,19 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
 
 std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products) {
   constexpr std::int64_t most_parts = 16;
-  const MatrixUnits* units = matrix_units_of(request.target, request.problem.dtype);
-  if (units && !units->obstacle(request, products).empty()) units = nullptr;
-  const std::int64_t usual_depth = units ? choose_for(*units, request, products).tiles.k : default_tiles(request).k;
+  const FastLoop* loop = fast_loop_of(request.target, request.problem.dtype);
+  if (loop && !loop->obstacle(request, products).empty()) loop = nullptr;
+  const std::int64_t usual_depth = loop ? choose_for(*loop, request, products).tiles.k : default_tiles(request).k;
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
   const auto k = static_length(request.problem, {"k"});
   const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
   const std::int64_t most = std::min<std::int64_t>({slices, most_parts, request.wanted("blocks").value_or(most_parts)});
   std::int64_t parts = std::min<std::int64_t>(2, most);
-  if (units && k) {
+  if (loop && k) {
     const auto us_of = [&](std::int64_t count) {
       Products in_parts = products;
       in_parts.depth_parts = count;
-      return choose_for(*units, request, in_parts).us;
+      return choose_for(*loop, request, in_parts).us;
     };
     double best_us = us_of(parts);
     for (std::int64_t more = parts + 1; more <= most; ++more) {
@@ -249,7 +249,7 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
   }
   parts = decide(request, kernel, "parts", parts, "of each tile, along k",
                  request.on_host() ? "enough to interleave" : "occupy the compute units");
-  if (units && units->loop == MainLoop::wgmma && parts > slices) {
+  if (loop && loop->main_loop == MainLoop::wgmma && parts > slices) {
     refuse(request, "parts",
            std::to_string(parts) + " parts, and k has " + std::to_string(slices) + " slices of " +
                std::to_string(tile_k) + "; write " + std::to_string(slices) + " or less");
@@ -259,17 +259,16 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
 
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
-  const MatrixUnits* units =
-      fills_compute_unit(kernel) ? matrix_units_of(request.target, request.problem.dtype) : nullptr;
+  const FastLoop* loop = fills_compute_unit(kernel) ? fast_loop_of(request.target, request.problem.dtype) : nullptr;
   const std::int64_t comm_blocks = request.wanted("comm_blocks")
-                                       .value_or(host    ? host_comm_blocks
-                                                 : units ? choose_for(*units, request, products).comm_blocks
-                                                         : gpu_comm_blocks);
+                                       .value_or(host   ? host_comm_blocks
+                                                 : loop ? choose_for(*loop, request, products).comm_blocks
+                                                        : gpu_comm_blocks);
   const std::int64_t most = host ? comm_blocks + host_compute_blocks : resident_blocks(request, kernel);
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
-  std::string reason = host    ? "enough to interleave"
-                       : units ? "one on each compute unit: registers and shared memory leave no room for another"
+  std::string reason = host   ? "enough to interleave"
+                       : loop ? "one on each compute unit: registers and shared memory leave no room for another"
                        : blocks_of_unit(request.target, request.problem.accumulate) == 1
                            ? "one on each compute unit: sums in f64 take many registers"
                            : "two on each compute unit";

@@ -1,5 +1,5 @@
+#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
-#include "generator/plan/matrix_times.hpp"
 
 // How much room products' kernels have on the heap, in the layouts of device/main_loop/.
 namespace irisgen {

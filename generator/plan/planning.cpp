@@ -34,6 +34,8 @@ std::string_view main_loop_name(MainLoop loop) {
   switch (loop) {
     case MainLoop::fma:
       return "FusedMultiplyAdd";
+    case MainLoop::fma_staged:
+      return "StagedMultiplyAdd";
     case MainLoop::mfma:
       return "WaveMma";
     case MainLoop::mma:

@@ -120,7 +120,7 @@ void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::
 /// Both.
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
 
-/// Whether one block takes a whole compute unit: the main loops of matrix units leave no room for another.
+/// Whether one block takes a whole compute unit: the loops of fast_loops.hpp leave no room for another.
 bool fills_compute_unit(const KernelPlan& kernel);
 
 /// Checks `threads` and `blocks` against the target, and adds the second launch bound: how much of a compute unit the

@@ -24,9 +24,10 @@ namespace {
 //   die of the package come on top and are not counted, since most peers lie outside.
 // Speeds of matrix units for other types than 16 bits are those of the same data sheets, tf32 on gfx90a and gfx950
 // being multiplied as f32; that of e4m3 is what sm_90a was measured at, where adding up the sums of stages takes its
-// part of twice the rate. No vendor publishes the delay of a signal or of a launch, or how fast our main loop runs:
-// AMD's are assumed, the loop of multiply-adds at the share of the vector rate that it reaches on sm_90a, that of the
-// matrix units at 40 % of theirs. The host's rates are a GPU's, to rank variants by.
+// part of twice the rate, and that of f32 there multiply-adds' from stages in shared memory. No vendor publishes the
+// delay of a signal or of a launch, or how fast our main loop runs: AMD's are assumed, the loop of multiply-adds at the
+// share of the vector rate that it reaches on sm_90a, that of the matrix units at 40 % of theirs. The host's rates are
+// a GPU's, to rank variants by.
 constexpr std::array<Target, 5> all_targets = {{
     {.name = "host",
      .platform = Platform::host,
@@ -159,7 +160,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .f64_blocks_per_unit = 1,  // twice the registers, of which an SM has half as many as an AMD CU
      .most_in_access = 16,
      .matrix_e4m3 = MatrixE4m3::ocp,
-     .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.5, .f32 = 0, .f64 = 0.068},
+     .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.5, .f32 = 0.0625, .f64 = 0.068},
      .rates = {.link_gbs = 336,
                .neighbour_gbs = 336,
                .memory_gbs = 4300,

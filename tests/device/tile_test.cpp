@@ -44,7 +44,7 @@ TEST(Fragment, CoversTheTileOnce) {
     engine.run(0, thread, [&] {
       for (int i = 0; i < Fragment<ManyThreads>::rows; ++i) {
         for (int j = 0; j < Fragment<ManyThreads>::columns; ++j) {
-          ++seen[Fragment<ManyThreads>::first_row() + i][Fragment<ManyThreads>::first_column() + j];
+          ++seen[Fragment<ManyThreads>::row(i)][Fragment<ManyThreads>::column(j)];
         }
       }
     });

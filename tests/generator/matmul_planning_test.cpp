@@ -84,8 +84,6 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
     EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
     EXPECT_TRUE(plain.kernels[0].maps.empty());
   };
-  expect_fma("dtype: f32, shape: {m: 128, n: 128, k: 64}",
-             "they would round f32 to tf32: write dtype: tf32 where that will do");
   expect_fma("dtype: bf16, accumulate: f64, shape: {m: 128, n: 128, k: 64}", "sums are not in f32");
   expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 65}", "rows of 65 elements are no multiple of 16 bytes");
   expect_fma("dtype: bf16, shape: {m: 128, n: 65, k: 64}", "rows of 65 elements are no multiple of 16 bytes");
@@ -259,7 +257,7 @@ TEST(MainLoop, TakesF32AsTf32WhereTheDescriptionSaysSo) {
   EXPECT_EQ(on_units.problem.result, Dtype::f32);
   ASSERT_EQ(on_units.maps.size(), 2u);
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 32);
-  EXPECT_EQ(kernel("dtype: f32, layout: {b: nk}").main_loop(), MainLoop::fma);
+  EXPECT_EQ(kernel("dtype: f32, layout: {b: nk}").main_loop(), MainLoop::fma_staged);
   const Plan of_rows = plan("matmul", "world: 1, shape: {m: 512, n: 512, k: 512}, dtype: tf32", "sm_90a");
   EXPECT_EQ(main_loop(of_rows).reason,
             "no matrix units: they take a B of 32-bit elements as (n,k) only: write layout: {b: nk}");
@@ -287,6 +285,50 @@ TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
   EXPECT_EQ(wide.number("tile_m"), 64);
   EXPECT_EQ(kernel("matmul", large + ", config: {tile_m: 32}", "sm_90a").main_loop(), MainLoop::fma);
   EXPECT_EQ(kernel("matmul", large + ", config: {threads: 128}", "sm_90a").main_loop(), MainLoop::fma);
+}
+
+TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
+  const auto product = [](const std::string& rest, const std::string& target = "sm_90a") {
+    return plan("matmul", "world: 1, dtype: f32, " + rest, target);
+  };
+  const std::string large = "variant: tiled, shape: {m: 8192, n: 8192, k: 1001}";
+  for (const std::string& rest : {large, large + ", layout: {b: nk}",
+                                  std::string("variant: tiled, shape: {m: dynamic, n: dynamic, k: dynamic}")}) {
+    const Plan staged = product(rest);
+    EXPECT_EQ(main_loop(staged).text(), "StagedMultiplyAdd") << rest;
+    EXPECT_EQ(main_loop(staged).reason.find("one element at a time"), std::string::npos);  // no rows are slow
+    EXPECT_NE(main_loop(staged).reason.find("would round f32 to tf32"), std::string::npos);
+    const KernelPlan& kernel = staged.kernels[0];
+    EXPECT_EQ(kernel.number("threads"), 256);
+    EXPECT_EQ(kernel.number("tile_k"), 16);
+    EXPECT_EQ(kernel.number("blocks"), 132);
+    EXPECT_TRUE(kernel.maps.empty());
+  }
+  const auto sums = [](const Plan& planned) {
+    return planned.kernels[0].number("tile_m") * planned.kernels[0].number("tile_n");
+  };
+  EXPECT_EQ(sums(product(large)), 256 * 128);
+  EXPECT_EQ(sums(product("variant: tiled, shape: {m: 1024, n: 1024, k: 1024}")), 128 * 64);  // one turn
+  const auto expect_plain = [&](const std::string& config, const std::string& reason) {
+    const Plan plain = product(large + ", config: {" + config + "}");
+    EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << config;
+    EXPECT_EQ(main_loop(plain).reason, "no stages in shared memory: " + reason);
+  };
+  expect_plain("threads: 128", "they take blocks of 256 threads");
+  expect_plain("tile_k: 32", "they take a tile_k of 16");
+  expect_plain("tile_m: 32", "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256");
+  expect_plain("tile_m: 256, tile_n: 64", "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256");
+  // Beside other work the largest tiles would not stay in registers.
+  const auto fused = [](const std::string& config) {
+    return plan("matmul_reduce_scatter",
+                "variant: fused_sequential, world: 2, dtype: f32, shape: {m: 8192, n: 8192, k: 1001}" + config,
+                "sm_90a");
+  };
+  EXPECT_EQ(sums(fused("")), 128 * 128);
+  EXPECT_EQ(main_loop(fused(", config: {tile_m: 256}")).reason,
+            "no stages in shared memory: they take tiles of 64 or 128 x 64 or 128 beside other work");
+  EXPECT_EQ(product(large, "gfx942").kernels[0].main_loop(), MainLoop::mfma);
+  EXPECT_EQ(product(large, "host").kernels[0].main_loop(), MainLoop::fma);
 }
 
 /// As they were fastest on one H200: of 256, 192, 128 and 64 columns, and of multiples of 32 where B is along k.

@@ -169,13 +169,15 @@ TEST_P(CompileMatrix, SpillsNothingAndIsResident) {
 INSTANTIATE_TEST_SUITE_P(All, CompileMatrix, testing::ValuesIn(combinations()),
                          [](const auto& info) { return info.param.name(); });
 
-/// The widest sums of the largest default grid: what needs the most registers.
-TEST(CompileLargestGrid, IsResidentWithSumsInF64) {
+/// Of the largest default grid the widest sums and the most of them: what needs the most registers.
+TEST(CompileLargestGrid, IsResidentWithSumsInF64AndF32) {
   IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
   const Compiler& nvrtc = *samples::find_compiler("nvrtc");
   for (const Algorithm& algorithm : test::every_algorithm()) {
     if (!test::is_matmul(algorithm)) continue;
-    expect_good(nvrtc, test::plan_of({.algorithm = algorithm, .world = 8, .dtype = "f64"}, "sm_90a"));
+    for (const char* dtype : {"f64", "f32"}) {
+      expect_good(nvrtc, test::plan_of({.algorithm = algorithm, .world = 8, .dtype = dtype}, "sm_90a"));
+    }
   }
 }
 

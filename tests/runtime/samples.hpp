@@ -190,8 +190,9 @@ inline std::vector<Extents> awkward_extents(const Algorithm& algorithm, int worl
 }
 
 /// Products that the matrix units of sm_90a take: types of 16 bits, tf32 and e4m3 with rows of whole 16 bytes, f64 with
-/// any; both layouts of B, tiles that stick out on both sides, tiles in several turns, few rows, slices that do not
-/// fill the ring of stages. Grids of so few blocks that ranks can share a GPU.
+/// any; and of f32 each tile that its multiply-adds take there. Both layouts of B, tiles that stick out on both sides,
+/// tiles in several turns, few rows, slices that do not fill the ring of stages. Grids of so few blocks that ranks can
+/// share a GPU.
 inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int world) {
   std::vector<Sample> all;
   const bool has_roles = has_key(algorithm, "comm_blocks");
@@ -206,15 +207,33 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
     std::int64_t m, n, k, tile_n;
     bool has_many_blocks = false;
     const char* dtype = "";
+    std::int64_t tile_m = 0;  ///< 0: the Plan's
   };
-  for (const auto& [layout, m, n, k, tile_n, has_many_blocks, dtype] :
-       {Shape{"kn", 1, 8, 8, 64}, Shape{"kn", 128, 256, 64, 256}, Shape{"nk", 129, 264, 328, 96},
-        Shape{"kn", 300, 520, 72, 128}, Shape{"nk", 40, 1000, 1032, 192}, Shape{"nk", 131, 99, 136, 160},
-        Shape{"nk", 300, 520, 136, 224}, Shape{"nk", 700, 264, 200, 64, true}, Shape{"kn", 70, 1032, 1000, 256},
-        Shape{"nk", 300, 264, 132, 128, false, "tf32"}, Shape{"nk", 40, 99, 1036, 96, false, "tf32"},
-        Shape{"kn", 300, 264, 131, 128, false, "f64"}, Shape{"kn", 131, 99, 258, 64, false, "f64"},
-        Shape{"nk", 131, 99, 258, 128, false, "f64"}, Shape{"nk", 40, 200, 133, 64, true, "f64"},
-        Shape{"nk", 300, 264, 336, 96, false, "e4m3"}, Shape{"nk", 40, 99, 2064, 64, false, "e4m3"}}) {
+  for (const auto& [layout, m, n, k, tile_n, has_many_blocks, dtype, tile_m] :
+       {Shape{"kn", 1, 8, 8, 64},
+        Shape{"kn", 128, 256, 64, 256},
+        Shape{"nk", 129, 264, 328, 96},
+        Shape{"kn", 300, 520, 72, 128},
+        Shape{"nk", 40, 1000, 1032, 192},
+        Shape{"nk", 131, 99, 136, 160},
+        Shape{"nk", 300, 520, 136, 224},
+        Shape{"nk", 700, 264, 200, 64, true},
+        Shape{"kn", 70, 1032, 1000, 256},
+        Shape{"nk", 300, 264, 132, 128, false, "tf32"},
+        Shape{"nk", 40, 99, 1036, 96, false, "tf32"},
+        Shape{"kn", 300, 264, 131, 128, false, "f64"},
+        Shape{"kn", 131, 99, 258, 64, false, "f64"},
+        Shape{"nk", 131, 99, 258, 128, false, "f64"},
+        Shape{"nk", 40, 200, 133, 64, true, "f64"},
+        Shape{"nk", 300, 264, 336, 96, false, "e4m3"},
+        Shape{"nk", 40, 99, 2064, 64, false, "e4m3"},
+        Shape{"kn", 300, 264, 131, 128, false, "f32", 256},
+        Shape{"nk", 131, 99, 258, 256, false, "f32", 128},
+        Shape{"kn", 131, 99, 150, 128, false, "f32", 128},
+        Shape{"nk", 40, 200, 133, 64, true, "f32", 64},
+        Shape{"kn", 300, 261, 129, 64, false, "f32", 128},
+        Shape{"nk", 70, 136, 1000, 128, false, "f32", 64}}) {
+    if (tile_m * tile_n > 128 * 128 && algorithm.pattern != "matmul") continue;  // there is no room beside other work
     all.push_back({.algorithm = algorithm,
                    .world = world,
                    .dtype = *dtype != '\0'        ? dtype
@@ -223,7 +242,8 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
                    .layout = layout,
                    .extents = matmul_extents(algorithm, world, m, n, k),
                    .config = (has_many_blocks ? many : few) + parts((k + 63) / 64 / (*dtype != '\0' ? 2 : 1)) +
-                             ", tile_n: " + std::to_string(tile_n)});
+                             ", tile_n: " + std::to_string(tile_n) +
+                             (tile_m == 0 ? "" : ", tile_m: " + std::to_string(tile_m))});
   }
   return all;
 }

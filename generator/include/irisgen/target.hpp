@@ -41,6 +41,7 @@ inline constexpr std::array<RateField, 8> rate_fields = {{{"link_gbs", &Rates::l
 enum class MatrixE4m3 { none, ocp, fnuz };
 
 /// How fast matrix units multiply, as multiples of their rate for operands of 16 bits; 0 where they do not take a type.
+/// Where they would round f32, that is its multiply-adds' speed, fed as they are.
 struct MatrixSpeeds {
   double e4m3;
   double tf32;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "generator/plan/matrix_times.hpp"
+#include "generator/plan/loop_times.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {

@@ -5,8 +5,8 @@
 /// The main loop in plain fused multiply-adds: any type, any size, every platform.
 ///
 /// Config names threads, vector, tile_m, tile_n, tile_k, LayoutB, Element, Result and Accumulate. A slice of both
-/// operands lies in shared memory; each thread holds a rectangle of the tile's sums in registers, threads·rows·columns
-/// = tile_m·tile_n.
+/// operands lies in shared memory; each thread holds a share of the tile's sums in registers, threads·rows·columns =
+/// tile_m·tile_n.
 namespace iris::device {
 
 /// The largest power of two whose square is at most `elements`.
@@ -16,19 +16,32 @@ constexpr int side_of_square_in(int elements) {
   return side;
 }
 
-/// One thread's rectangle of the tile's sums.
+/// The largest power of two that divides `count` and is at most `most`.
+constexpr int power_of_two_in(int count, int most) {
+  int power = 1;
+  while (2 * power <= most && count % (2 * power) == 0) power *= 2;
+  return power;
+}
+
+/// One thread's sums of the tile, rows × columns of them. They lie in runs of up to 16 bytes, each as far from the next
+/// as those of all threads beside it take, so that threads which read operands at the same time come to all banks.
 template <typename Config>
 struct Fragment {
+  using Value = typename Config::Accumulate;
   static constexpr int columns = side_of_square_in(Config::tile_m * Config::tile_n / Config::threads);
   static constexpr int rows = Config::tile_m * Config::tile_n / Config::threads / columns;
-  static constexpr int threads_per_row = Config::tile_n / columns;
+  static constexpr int threads_across = Config::tile_n / columns;
+  static constexpr int threads_down = Config::tile_m / rows;
   static_assert(rows * columns * Config::threads == Config::tile_m * Config::tile_n && Config::tile_n % columns == 0 &&
                     Config::tile_m % rows == 0,
                 "the tile cannot be distributed to the threads in equal rectangles");
+  static constexpr int row_run = power_of_two_in(rows, 16 / sizeof(Value));
+  static constexpr int column_run = power_of_two_in(columns, 16 / sizeof(Value));
+  static constexpr int strip = power_of_two_in(threads_across, 8);  // threads side by side: the next are below
 
-  typename Config::Accumulate values[rows][columns];
+  Value values[rows][columns];
 
-  __device__ __forceinline__ void multiply_by(typename Config::Accumulate factor) {
+  __device__ __forceinline__ void multiply_by(Value factor) {
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
 #pragma unroll
@@ -36,9 +49,15 @@ struct Fragment {
     }
   }
 
-  /// Where the calling thread's rectangle begins in the tile.
-  __device__ __forceinline__ static int first_row() { return thread_index() / threads_per_row * rows; }
-  __device__ __forceinline__ static int first_column() { return thread_index() % threads_per_row * columns; }
+  /// Where the calling thread's sum (i, j) is in the tile.
+  __device__ __forceinline__ static int row(int i) {
+    const int thread = thread_index() / strip % threads_down;
+    return (i / row_run * threads_down + thread) * row_run + i % row_run;
+  }
+  __device__ __forceinline__ static int column(int j) {
+    const int thread = thread_index() / (strip * threads_down) * strip + thread_index() % strip;
+    return (j / column_run * threads_across + thread) * column_run + j % column_run;
+  }
 };
 
 /// A slice of both operands in shared memory, tile_k deep, converted to the type that is multiplied.
@@ -51,26 +70,30 @@ struct Operands {
   Value b[Config::tile_k][Config::tile_n + padding];  // [k][column]
 };
 
-/// sums += a·b over the slice's depth. The caller has synchronised the block since the operands were written.
+/// What one thread multiplies of a slice at one depth.
 template <typename Config>
-__device__ __forceinline__ void multiply_accumulate(Fragment<Config>& sums, const Operands<Config>& operands) {
+struct Factors {
   using Value = typename Operands<Config>::Value;
-  constexpr int rows = Fragment<Config>::rows;
-  constexpr int columns = Fragment<Config>::columns;
-  const int first_row = Fragment<Config>::first_row();
-  const int first_column = Fragment<Config>::first_column();
-#pragma unroll 4
-  for (int depth = 0; depth < Config::tile_k; ++depth) {
-    Value a[rows];
-    Value b[columns];
+  Value a[Fragment<Config>::rows];
+  Value b[Fragment<Config>::columns];
+
+  /// The caller has synchronised the block since the operands were written.
+  __device__ __forceinline__ void load(const Operands<Config>& operands, int depth) {
 #pragma unroll
-    for (int i = 0; i < rows; ++i) a[i] = operands.a[depth][first_row + i];
+    for (int i = 0; i < Fragment<Config>::rows; ++i) a[i] = operands.a[depth][Fragment<Config>::row(i)];
 #pragma unroll
-    for (int j = 0; j < columns; ++j) b[j] = operands.b[depth][first_column + j];
+    for (int j = 0; j < Fragment<Config>::columns; ++j) b[j] = operands.b[depth][Fragment<Config>::column(j)];
+  }
+};
+
+/// sums += a·b at one depth.
+template <typename Config>
+__device__ __forceinline__ void multiply_accumulate(Fragment<Config>& sums, const Factors<Config>& factors) {
 #pragma unroll
-    for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < Fragment<Config>::rows; ++i) {
 #pragma unroll
-      for (int j = 0; j < columns; ++j) sums.values[i][j] = multiply_add(a[i], b[j], sums.values[i][j]);
+    for (int j = 0; j < Fragment<Config>::columns; ++j) {
+      sums.values[i][j] = multiply_add(factors.a[i], factors.b[j], sums.values[i][j]);
     }
   }
 }
@@ -97,12 +120,17 @@ __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>&
           [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
     }
     sync_block();
-    multiply_accumulate(sums, operands);
+#pragma unroll 2
+    for (int k = 0; k < Config::tile_k; ++k) {
+      Factors<Config> factors;
+      factors.load(operands, k);
+      multiply_accumulate(sums, factors);
+    }
   }
   return sums;
 }
 
-/// Writes what lies inside the place's matrix; `width` elements in one access, which divides the fragment's columns and
+/// Writes what lies inside the place's matrix; `width` elements in one access, which divides the fragment's runs and
 /// which the matrix takes.
 template <int width, typename Config, typename Place>
 __device__ __forceinline__ void write_fragment(const Place& place, const Fragment<Config>& sums) {
@@ -110,10 +138,10 @@ __device__ __forceinline__ void write_fragment(const Place& place, const Fragmen
   const auto& matrix = place.matrix;
 #pragma unroll
   for (int i = 0; i < Fragment<Config>::rows; ++i) {
-    const i64 row = Fragment<Config>::first_row() + i;
+    const i64 row = Fragment<Config>::row(i);
 #pragma unroll
     for (int j = 0; j < Fragment<Config>::columns; j += width) {
-      const i64 column = Fragment<Config>::first_column() + j;
+      const i64 column = Fragment<Config>::column(j);
       if (place.origin.row + row >= matrix.rows || place.origin.column + column >= matrix.columns) continue;
       Pack<Result, width> pack;
 #pragma unroll
@@ -127,7 +155,7 @@ __device__ __forceinline__ void write_fragment(const Place& place, const Fragmen
 template <typename Config, typename Place>
 __device__ __forceinline__ void store_tile(const Place& place, const Fragment<Config>& sums) {
   constexpr int most = 16 / sizeof(typename Place::Result);
-  constexpr int width = Fragment<Config>::columns < most ? Fragment<Config>::columns : most;
+  constexpr int width = Fragment<Config>::column_run < most ? Fragment<Config>::column_run : most;
   if (place.matrix.takes_packs(width)) {
     write_fragment<width>(place, sums);
   } else {

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <iris/device/main_loop/mma_layout.hpp>
+#include <iris/device/main_loop/staged.hpp>
 #include <iris/device/main_loop/tile_by_tile.hpp>
 #include <iris/device/platform/ampere.hpp>
 
 /// The main loop of f64 on sm_90a's matrix units, of any size.
 ///
-/// Slices of both operands, tile_k deep, are copied into a ring of stages in shared memory, of which one is multiplied
-/// while the others come: each warp multiplies 32 columns of the tile. Between one slice and the next there is a
-/// barrier of the whole block. Rows that are no multiple of 16 bytes are copied element by element.
+/// Slices of both operands, tile_k deep, come in stages; each warp multiplies 32 columns of the tile. Rows that are no
+/// multiple of 16 bytes are copied element by element.
 ///
 /// Config names threads, tile_m, tile_n, tile_k (16), LayoutB, Element, Result and Accumulate.
 namespace iris::device {
@@ -18,7 +18,6 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
   static constexpr int warp_columns = 32;
   static constexpr int product_rows = 16;
   static constexpr int product_columns = 8;
-  static constexpr int stages = 4;
 
   template <typename Config>
   struct Shape {
@@ -35,12 +34,24 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
 
   template <typename Config>
   struct Stage {
+    using Element = f64;
+    static constexpr int depth = WarpLayout::depth;
+    static constexpr int most_along_k = in_place;
+    static constexpr int at_once = 2;  // the sums take most registers
+
     alignas(128) f64 a[Config::tile_m * depth];
     alignas(128) f64 b[Config::tile_n * depth];
-  };
-  template <typename Config>
-  struct Stages {
-    Stage<Config> stages[WarpMma::stages];
+
+    __device__ __forceinline__ f64* place_of_a(int row, int k) {
+      return a + place_along_k(row, k / in_place) + k % in_place;
+    }
+    __device__ __forceinline__ f64* place_of_b(int k, int column) {
+      if constexpr (Config::LayoutB::contiguous_along_k) {
+        return b + place_along_k(column, k / in_place) + k % in_place;
+      } else {
+        return b + place_along_n<Config::tile_n>(k, column / in_place) + column % in_place;
+      }
+    }
   };
 
   /// A warp's sums of 16 × 8 at a time.
@@ -53,12 +64,14 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
   __device__ __forceinline__ static void multiply(const Operand<Config>& a, const Operand<Config>& b,
                                                   const TileOrigin& origin, const Place& place) {
     Sums<Config> sums = {};
-    const bool whole = a.matrix.takes_packs(in_place) && b.matrix.takes_packs(in_place);
-    if (whole) {
-      accumulate_slices<in_place, Config>(sums, a.matrix, b.matrix, origin);
-    } else {
-      accumulate_slices<1, Config>(sums, a.matrix, b.matrix, origin);
-    }
+    with_slices<Config, Stage<Config>>(a.matrix, b.matrix, origin, [&](auto& slices) {
+#pragma unroll 1
+      for (i64 slice = 0; slice < slices.count(); ++slice) {
+        const Stage<Config>& stage = slices.next();
+        slices.copy_next();
+        accumulate<Config>(sums, stage);
+      }
+    });
     store_at(place, [&](const auto& to) {
       if (to.matrix.takes_packs(2)) {
         store<2, Config>(to, sums);
@@ -69,107 +82,6 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
   }
 
  private:
-  /// `width` elements in one copy, which both matrices take.
-  template <int width, typename Config, typename T>
-  __device__ __forceinline__ static void accumulate_slices(Sums<Config>& sums, const Matrix<const T>& a,
-                                                           const Matrix<const T>& b, const TileOrigin& origin) {
-    auto& ring = shared<Stages<Config>>().stages;
-    const i64 slices = divide_up(a.columns, depth);
-    PartAlongK<Config, T, Config::tile_m, width> part_of_a(a, origin.row);
-    PartOfB<Config, T, width> part_of_b(b, origin.column);
-    const auto fetch = [&](i64 slice) {
-      if (slice < slices) {
-        const i64 k_left = a.columns - slice * depth;
-        part_of_a.fetch(ring[slice % stages].a, k_left);
-        part_of_b.fetch(ring[slice % stages].b, k_left);
-      }
-      platform::commit_copies_in();
-    };
-#pragma unroll
-    for (int slice = 0; slice + 1 < stages; ++slice) fetch(slice);
-#pragma unroll 1
-    for (i64 slice = 0; slice < slices; ++slice) {
-      platform::wait_copies_in<stages - 2>();
-      sync_block();  // everyone's copies of this slice have come, and the slice before has been used up
-      fetch(slice + stages - 1);
-      accumulate<Config>(sums, ring[slice % stages]);
-    }
-  }
-
-  // --- What one thread copies of each slice in turn, `width` elements at a time; zeros outside the matrix. As few
-  // --- registers of its own as can be: the sums take most, and of single elements two addresses at a time are enough.
-
-  /// Of so many rows of an operand that is contiguous along k.
-  template <typename Config, typename T, int rows, int width>
-  struct PartAlongK {
-    static constexpr int across = depth / width;
-    static constexpr int step = Config::threads / across;
-    static_assert(rows % step == 0, "threads copy equally much");
-
-    __device__ __forceinline__ PartAlongK(const Matrix<const T>& matrix, i64 first_row)
-        : from_(matrix.data + (first_row + row()) * matrix.stride + k()),
-          stride_(matrix.stride),
-          rows_left_(first_row + rows < matrix.rows ? rows : static_cast<int>(matrix.rows - first_row)) {}
-
-    __device__ __forceinline__ void fetch(f64* to, i64 k_left) {
-#pragma unroll(width == 1 ? 2 : rows / step)
-      for (int i = 0; i < rows; i += step) {
-        const u32 bytes = row() + i < rows_left_ && k() < k_left ? width * sizeof(T) : 0;
-        f64* const place = to + place_along_k(row() + i, k() / in_place) + k() % in_place;
-        platform::copy_in_or_zero<width * sizeof(T)>(place, from_ + i * stride_, bytes);
-      }
-      from_ += depth;
-    }
-
-   private:
-    __device__ __forceinline__ static int row() { return thread_index() / across; }
-    __device__ __forceinline__ static int k() { return thread_index() % across * width; }
-
-    const T* from_;
-    i64 stride_;
-    int rows_left_;
-  };
-
-  /// Of a row-major B.
-  template <typename Config, typename T, int width>
-  struct PartAlongN {
-    static constexpr int across = Config::tile_n / width;
-    static constexpr int step = Config::threads / across;
-    static_assert(step * across == Config::threads && depth % step == 0, "threads copy equally much");
-
-    __device__ __forceinline__ PartAlongN(const Matrix<const T>& b, i64 first_column)
-        : from_(b.data + k() * b.stride + first_column + column()),
-          stride_(b.stride),
-          has_column_(first_column + column() < b.columns) {}
-
-    __device__ __forceinline__ void fetch(f64* to, i64 k_left) {
-#pragma unroll(width == 1 ? 2 : depth / step)
-      for (int i = 0; i < depth; i += step) {
-        const u32 bytes = has_column_ && k() + i < k_left ? width * sizeof(T) : 0;
-        f64* const place = to + place_along_n<Config::tile_n>(k() + i, column() / in_place) + column() % in_place;
-        platform::copy_in_or_zero<width * sizeof(T)>(place, from_ + i * stride_, bytes);
-      }
-      from_ += depth * stride_;
-    }
-
-   private:
-    __device__ __forceinline__ static int k() { return thread_index() / across; }
-    __device__ __forceinline__ static int column() { return thread_index() % across * width; }
-
-    const T* from_;
-    i64 stride_;
-    bool has_column_;
-  };
-
-  template <typename Config, typename T, int width, bool contiguous_along_k = Config::LayoutB::contiguous_along_k>
-  struct PartOfB : PartAlongN<Config, T, width> {
-    using PartAlongN<Config, T, width>::PartAlongN;
-  };
-  template <typename Config, typename T, int width>
-  struct PartOfB<Config, T, width, true> : PartAlongK<Config, T, Config::tile_n, width> {
-    using PartAlongK<Config, T, Config::tile_n, width>::PartAlongK;
-  };
-
   /// The first row, and column, of the tile that the calling thread's warp multiplies.
   template <typename Config>
   __device__ __forceinline__ static int first_row() {

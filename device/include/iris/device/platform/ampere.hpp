@@ -7,17 +7,17 @@
 /// instruction of PTX; see "Parallel Thread Execution ISA", sections "cp.async" and "mma".
 namespace iris::device::platform {
 
-/// Copies 8 or 16 bytes to shared memory, of which the first `valid` are read and the others are zeros.
+/// Copies 4, 8 or 16 bytes to shared memory, of which the first `valid` are read and the others are zeros.
 template <int bytes>
 __device__ __forceinline__ void copy_in_or_zero(void* to, const void* from, u32 valid) {
-  static_assert(bytes == 8 || bytes == 16, "a copy moves 8 or 16 bytes");
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "a copy moves 4, 8 or 16 bytes");
   if constexpr (bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
                  "l"(__cvta_generic_to_global(from)), "r"(valid)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)),
-                 "l"(__cvta_generic_to_global(from)), "r"(valid)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from)), "n"(bytes), "r"(valid)
                  : "memory");
   }
 }

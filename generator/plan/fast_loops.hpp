@@ -9,8 +9,8 @@
 
 #include "generator/plan/matmul_planning.hpp"
 
-/// The main loops of matrix units, in one table: which tiles they take, what stands in the way, and how long a tile
-/// takes.
+/// The main loops of which a block takes a whole compute unit, in one table: those of matrix units, and multiply-adds
+/// where these would round. Which tiles they take, what stands in the way, and how long a tile takes.
 namespace irisgen {
 
 /// Blocks of a GPU's grid that do not multiply, where nothing else says how many.
@@ -20,9 +20,9 @@ struct Tiles {
   std::int64_t m, n, k, threads, band;
 };
 
-struct MatrixUnits {
+struct FastLoop {
   Platform platform;
-  MainLoop loop;
+  MainLoop main_loop;
   std::span<const Dtype> alone_for;              ///< another loop has all other types; empty: this one
   std::span<const Tiles> tiles;                  ///< to choose from, of operands of 16 bits
   std::size_t of_any_size;                       ///< which of them, where sizes are known only at launch
@@ -31,18 +31,19 @@ struct MatrixUnits {
   std::string (*obstacle)(const Request&, const Products&);
   bool (*holds)(const Problem&, const Products&, const Tiles&);  ///< whether a block has room for such a tile
   double (*tile_us)(const Problem&, const Target&, const Products&, const Tiles&, double k);
+  std::string_view called;  ///< what a product goes without that takes another loop
   std::string_view reason;
   std::string_view threads_reason;
   std::string_view depth_reason;
 };
 
-/// Those for operands of that type, or whose obstacle says why there are none. nullptr where the target has none.
-const MatrixUnits* matrix_units_of(const Target& target, Dtype dtype);
+/// That for operands of this type, or whose obstacle says why there is none. nullptr where the target has none.
+const FastLoop* fast_loop_of(const Target& target, Dtype dtype);
 
 /// Why they are taken, and what makes them slow, for `explain`.
-std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products);
+std::string reason_of(const FastLoop& loop, const Request& request, const Products& products);
 
-/// How much faster than operands of 16 bits these are multiplied; 0 if matrix units do not take them.
+/// How much faster than operands of 16 bits these are multiplied; 0 if no such loop takes them.
 double speed_of(const Target& target, Dtype dtype);
 /// How deep tiles are that are so deep with elements of 16 bits.
 std::int64_t depth_of(const Problem& problem, std::int64_t of_16_bits);

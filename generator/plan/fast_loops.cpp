@@ -1,4 +1,4 @@
-#include "generator/plan/matrix_units.hpp"
+#include "generator/plan/fast_loops.hpp"
 
 #include <algorithm>
 #include <array>
@@ -36,10 +36,7 @@ namespace {
 
 std::string obstacle_of_types(const Request& request) {
   const Problem& problem = request.problem;
-  if (speed_of(request.target, problem.dtype) == 0) {
-    if (problem.dtype == Dtype::f32) return "they would round f32 to tf32: write dtype: tf32 where that will do";
-    return "they take no " + std::string(to_string(problem.dtype));
-  }
+  if (speed_of(request.target, problem.dtype) == 0) return "they take no " + std::string(to_string(problem.dtype));
   const Dtype sums = iris::default_accumulate(problem.dtype);
   return problem.accumulate == sums ? "" : "sums are not in " + std::string(to_string(sums));
 }
@@ -62,6 +59,12 @@ std::string obstacle_of_rows(const Problem& problem, const Products& products) {
 bool differs(const Request& request, const char* key, std::initializer_list<std::int64_t> values) {
   const auto wanted = request.wanted(key);
   return wanted && std::ranges::find(values, *wanted) == values.end();
+}
+
+/// Whether a launch makes one product of matrices in memory, and no more.
+bool is_alone(const Products& products) {
+  return products.count == 1 && !products.gathers_rows && !products.moves_by_blocks && !products.sends_beside &&
+         !products.completes_tiles && products.parts == 1;
 }
 
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us) {
@@ -197,6 +200,49 @@ double mfma_tile_us(const Problem&, const Target& target, const Products&, const
   return tile_us(target, tiles, k, share, 2.0);
 }
 
+// sm_90a, f32: device/main_loop/fma_staged.hpp.
+
+constexpr std::array fma_staged_dtypes = {Dtype::f32};
+constexpr std::int64_t fma_staged_depth = 32;  // 16 of f32
+constexpr std::array fma_staged_tiles = {
+    Tiles{256, 128, fma_staged_depth, 256, 16}, Tiles{128, 256, fma_staged_depth, 256, 16},
+    Tiles{128, 128, fma_staged_depth, 256, 16}, Tiles{64, 128, fma_staged_depth, 256, 16},
+    Tiles{128, 64, fma_staged_depth, 256, 16},  Tiles{64, 64, fma_staged_depth, 256, 16}};
+
+/// The largest tiles leave too few registers for anything but a product of one matrix in memory.
+bool fma_staged_holds(const Problem& /*problem*/, const Products& products, const Tiles& tiles) {
+  return is_alone(products) || tiles.m * tiles.n <= 16384;
+}
+
+std::string obstacle_to_fma_staged(const Request& request, const Products& products) {
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
+  const bool has_tile = std::ranges::any_of(fma_staged_tiles, [&](const Tiles& tiles) {
+    return fma_staged_holds(request.problem, products, tiles) &&
+           request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
+           request.wanted("tile_n").value_or(tiles.n) == tiles.n;
+  });
+  if (!has_tile) {
+    return is_alone(products) ? "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256"
+                              : "they take tiles of 64 or 128 x 64 or 128 beside other work";
+  }
+  const std::int64_t depth = depth_of(request.problem, fma_staged_depth);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
+  return "";
+}
+
+/// Measured on an H100, 4096 deep; operands that are contiguous along k are transposed.
+double fma_staged_tile_us(const Problem& problem, const Target& target, const Products&, const Tiles& tiles, double k) {
+  const std::int64_t elements = tiles.m * tiles.n;
+  const double of_both = problem.layout_b == iris::Layout::nk ? 0.95 : 1;
+  const double share = elements >= 32768                   ? 0.88
+                       : elements >= 16384                 ? 0.82
+                       : elements < 8192                   ? 0.52
+                       : tiles.n > tiles.m && of_both == 1 ? 0.73
+                                                           : 0.68;
+  return tile_us(target, tiles, k, share * of_both, 2.0);
+}
+
 // sm_90a, f64: device/main_loop/mma.hpp.
 
 constexpr std::array mma_dtypes = {Dtype::f64};
@@ -206,10 +252,7 @@ constexpr std::array mma_tiles = {Tiles{128, 128, mma_depth, 256, 16}, Tiles{128
 
 /// The largest tile leaves no registers for anything but a product of one matrix in memory.
 bool mma_holds(const Problem& /*problem*/, const Products& products, const Tiles& tiles) {
-  const bool is_alone = products.count == 1 && !products.gathers_rows && !products.moves_by_blocks &&
-                        !products.sends_beside && !products.completes_tiles && products.parts == 1 &&
-                        products.depth_parts == 1;
-  return is_alone || tiles.m * tiles.n <= 8192;
+  return (is_alone(products) && products.depth_parts == 1) || tiles.m * tiles.n <= 8192;
 }
 
 std::string obstacle_to_mma(const Request& request, const Products& products) {
@@ -233,56 +276,74 @@ double mma_tile_us(const Problem&, const Target& target, const Products&, const 
   return tile_us(target, tiles, k, share, 2.0);
 }
 
-constexpr std::array matrix_units = {
-    MatrixUnits{.platform = Platform::nvidia,
-                .loop = MainLoop::mma,
-                .alone_for = mma_dtypes,
-                .tiles = mma_tiles,
-                .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
-                .comm_blocks = 8,  // each of them a whole compute unit
-                .sending_blocks = {},
-                .obstacle = obstacle_to_mma,
-                .holds = mma_holds,
-                .tile_us = mma_tile_us,
-                .reason = "matrix units, fed from four stages in shared memory",
-                .threads_reason = "two warps for each of a compute unit's matrix units",
-                .depth_reason = "two products, 128 bytes"},
-    MatrixUnits{.platform = Platform::nvidia,
-                .loop = MainLoop::wgmma,
-                .alone_for = {},
-                .tiles = wgmma_tiles,
-                .of_any_size = 0,
-                .comm_blocks = 8,  // each of them a whole compute unit
-                .sending_blocks = wgmma_sending_blocks,
-                .obstacle = obstacle_to_wgmma,
-                .holds = wgmma_holds,
-                .tile_us = wgmma_tile_us,
-                .reason = "matrix units, fed by tensor copies",
-                .threads_reason = "a warpgroup that moves data, two that multiply",
-                .depth_reason = "128 bytes, a row of shared memory"},
-    MatrixUnits{.platform = Platform::amd,
-                .loop = MainLoop::mfma,
-                .alone_for = {},
-                .tiles = mfma_tiles,
-                .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
-                .comm_blocks = gpu_comm_blocks,
-                .sending_blocks = {},
-                .obstacle = obstacle_to_mfma,
-                .holds = mfma_holds,
-                .tile_us = mfma_tile_us,
-                .reason = "matrix units, fed from two stages in shared memory",
-                .threads_reason = "two waves for each of a compute unit's matrix units",
-                .depth_reason = "16 bytes for each lane of a product"},
+constexpr std::array fast_loops = {
+    FastLoop{.platform = Platform::nvidia,
+             .main_loop = MainLoop::fma_staged,
+             .alone_for = fma_staged_dtypes,
+             .tiles = fma_staged_tiles,
+             .of_any_size = 2,
+             .comm_blocks = 8,  // each of them a whole compute unit
+             .sending_blocks = {},
+             .obstacle = obstacle_to_fma_staged,
+             .holds = fma_staged_holds,
+             .tile_us = fma_staged_tile_us,
+             .called = "stages in shared memory",
+             .reason = "multiply-adds, fed from four stages in shared memory: matrix units would round f32 to tf32, "
+                       "which has a dtype of its own",
+             .threads_reason = "two warps for each of a compute unit's schedulers",
+             .depth_reason = "64 bytes"},
+    FastLoop{.platform = Platform::nvidia,
+             .main_loop = MainLoop::mma,
+             .alone_for = mma_dtypes,
+             .tiles = mma_tiles,
+             .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
+             .comm_blocks = 8,  // each of them a whole compute unit
+             .sending_blocks = {},
+             .obstacle = obstacle_to_mma,
+             .holds = mma_holds,
+             .tile_us = mma_tile_us,
+             .called = "matrix units",
+             .reason = "matrix units, fed from four stages in shared memory",
+             .threads_reason = "two warps for each of a compute unit's matrix units",
+             .depth_reason = "two products, 128 bytes"},
+    FastLoop{.platform = Platform::nvidia,
+             .main_loop = MainLoop::wgmma,
+             .alone_for = {},
+             .tiles = wgmma_tiles,
+             .of_any_size = 0,
+             .comm_blocks = 8,  // each of them a whole compute unit
+             .sending_blocks = wgmma_sending_blocks,
+             .obstacle = obstacle_to_wgmma,
+             .holds = wgmma_holds,
+             .tile_us = wgmma_tile_us,
+             .called = "matrix units",
+             .reason = "matrix units, fed by tensor copies",
+             .threads_reason = "a warpgroup that moves data, two that multiply",
+             .depth_reason = "128 bytes, a row of shared memory"},
+    FastLoop{.platform = Platform::amd,
+             .main_loop = MainLoop::mfma,
+             .alone_for = {},
+             .tiles = mfma_tiles,
+             .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
+             .comm_blocks = gpu_comm_blocks,
+             .sending_blocks = {},
+             .obstacle = obstacle_to_mfma,
+             .holds = mfma_holds,
+             .tile_us = mfma_tile_us,
+             .called = "matrix units",
+             .reason = "matrix units, fed from two stages in shared memory",
+             .threads_reason = "two waves for each of a compute unit's matrix units",
+             .depth_reason = "16 bytes for each lane of a product"},
 };
 
 }  // namespace
 
-const MatrixUnits* matrix_units_of(const Target& target, Dtype dtype) {
-  const auto* found = std::ranges::find_if(matrix_units, [&](const MatrixUnits& units) {
-    const bool takes = units.alone_for.empty() || std::ranges::find(units.alone_for, dtype) != units.alone_for.end();
-    return units.platform == target.platform && takes;
+const FastLoop* fast_loop_of(const Target& target, Dtype dtype) {
+  const auto* found = std::ranges::find_if(fast_loops, [&](const FastLoop& loop) {
+    const bool takes = loop.alone_for.empty() || std::ranges::find(loop.alone_for, dtype) != loop.alone_for.end();
+    return loop.platform == target.platform && takes;
   });
-  return found == matrix_units.end() ? nullptr : found;
+  return found == fast_loops.end() ? nullptr : found;
 }
 
 std::int64_t wgmma_stride(std::int64_t tile_n) {
@@ -336,10 +397,12 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
   return maps;
 }
 
-std::string units_reason(const MatrixUnits& units, const Request& request, const Products& products) {
-  const std::string slowly = obstacle_of_rows(request.problem, products);
+std::string reason_of(const FastLoop& loop, const Request& request, const Products& products) {
+  // What is transposed is read one element at a time whatever its rows.
+  const bool transposes = loop.main_loop == MainLoop::fma_staged;
+  const std::string slowly = transposes ? "" : obstacle_of_rows(request.problem, products);
   const bool fnuz = request.problem.dtype == Dtype::e4m3 && request.target.matrix_e4m3 == MatrixE4m3::fnuz;
-  return std::string(units.reason) +
+  return std::string(loop.reason) +
          (fnuz ? "; whose 8-bit floats have another bias: zeros and NaNs are changed on the way, sums are quadrupled"
                : "") +
          (slowly.empty() ? "" : "; " + slowly + "; such rows are read one element at a time");

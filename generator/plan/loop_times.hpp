@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "generator/plan/matrix_units.hpp"
+#include "generator/plan/fast_loops.hpp"
 
-/// How long products take that are made by matrix units, and the tiles with which they take least.
+/// How long products take in a fast loop, and the tiles with which they take least.
 namespace irisgen {
 
 /// Of all products together, each part of a tile counted; nothing if an extent is dynamic.
@@ -28,7 +28,7 @@ struct Turns {
 };
 Turns turns_of(const Problem& problem, const Products& products, const Tiles& tiles, std::int64_t blocks);
 
-struct UnitsChoice {
+struct LoopChoice {
   Tiles tiles;
   std::int64_t comm_blocks;
   std::optional<Turns> turns;  ///< none if an extent is dynamic
@@ -37,7 +37,7 @@ struct UnitsChoice {
 
 /// The tile, and the number of blocks that do not multiply, with which a launch takes least time; what `config:` has
 /// settled stays.
-UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products);
+LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products);
 std::string turns_text(const std::optional<Turns>& turns);
 
 /// Of a turn in which blocks make parts of tiles: the time to leave their sums, to wait for the others', and to read

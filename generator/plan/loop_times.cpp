@@ -1,4 +1,4 @@
-#include "generator/plan/matrix_times.hpp"
+#include "generator/plan/loop_times.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,22 +44,22 @@ double longer_beside_blocks(const Products& products, const Tiles& tiles) {
 
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
 /// evenly if these are a power of two. Beside links nobody has measured widths that are no multiple of 64.
-std::vector<Tiles> allowed_tiles(const MatrixUnits& units, const Request& request, const Products& products) {
+std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
-  for (Tiles tiles : units.tiles) {
+  for (Tiles tiles : loop.tiles) {
     tiles.k = depth_of(request.problem, tiles.k);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     const bool beside_links = products.gathers_rows || products.sends_beside || products.shipped_bytes > 0;
     const bool suits = (!products.completes_tiles || even) && (!beside_links || tiles.n % 64 == 0);
     if (!suits && !request.wanted("tile_n")) continue;
-    if (!units.holds(request.problem, products, tiles)) continue;
+    if (!loop.holds(request.problem, products, tiles)) continue;
     if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
         request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
       allowed.push_back(tiles);
     }
   }
   if (!allowed.empty()) return allowed;
-  Tiles tiles = units.tiles[units.of_any_size];
+  Tiles tiles = loop.tiles[loop.of_any_size];
   tiles.k = depth_of(request.problem, tiles.k);
   tiles.m = request.wanted("tile_m").value_or(tiles.m);
   tiles.n = request.wanted("tile_n").value_or(tiles.n);
@@ -98,11 +98,10 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
   const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
   const double share = has_links && target.measured ? share_beside_links : 1;
   const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
-  const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
-  const double tile_us = units.tile_us(problem, target, products, tiles, k);
-  const double part_us =
-      units.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
-      adding_us(problem, target, products, tiles);
+  const FastLoop& loop = *fast_loop_of(target, problem.dtype);
+  const double tile_us = loop.tile_us(problem, target, products, tiles, k);
+  const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
+                         adding_us(problem, target, products, tiles);
   return std::max(sustained_us,
                   static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }
@@ -111,13 +110,14 @@ double with_links(const Problem& problem, const Target& target, const Products& 
                   std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
-  const MatrixUnits& units = *matrix_units_of(target, problem.dtype);
-  if (products.moves_by_blocks && units.loop == MainLoop::wgmma) multiply_us *= longer_beside_blocks(products, tiles);
+  const FastLoop& loop = *fast_loop_of(target, problem.dtype);
+  if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma)
+    multiply_us *= longer_beside_blocks(products, tiles);
   const double tile_us =
-      units.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
+      loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
   if (products.sent_bytes == 0)
     return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
-  if (products.sends_beside && units.loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
+  if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
   constexpr double share_of_links = 0.75;
   constexpr double block_gbs_beside = 4;
@@ -136,20 +136,20 @@ double with_links(const Problem& problem, const Target& target, const Products& 
   return std::max(multiply_us + waiting * link_us, link_us + tile_us);
 }
 
-UnitsChoice choose_for(const MatrixUnits& units, const Request& request, const Products& products) {
+LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products) {
   const Problem problem = to_choose_for(request.problem, products);
   const std::int64_t compute_units = request.target.compute_units - compute_units_of_copies(request.target, products);
   const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
-  const std::int64_t usual = std::min<std::int64_t>(units.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
+  const std::int64_t usual = std::min<std::int64_t>(loop.comm_blocks, std::max<std::int64_t>(1, blocks / 2));
   const bool free = products.sent_bytes > 0 && products.moves_by_blocks && !request.wanted("comm_blocks") &&
                     !request.wanted("blocks");
   std::vector<std::int64_t> all_comm_blocks = {request.wanted("comm_blocks").value_or(usual)};
-  if (free && !units.sending_blocks.empty()) {
-    all_comm_blocks.assign(units.sending_blocks.begin(), units.sending_blocks.end());
+  if (free && !loop.sending_blocks.empty()) {
+    all_comm_blocks.assign(loop.sending_blocks.begin(), loop.sending_blocks.end());
   }
-  const std::vector<Tiles> all_tiles = allowed_tiles(units, request, products);
-  UnitsChoice best{all_tiles[std::min(units.of_any_size, all_tiles.size() - 1)],
-                   request.wanted("comm_blocks").value_or(usual), std::nullopt, 0};
+  const std::vector<Tiles> all_tiles = allowed_tiles(loop, request, products);
+  LoopChoice best{all_tiles[std::min(loop.of_any_size, all_tiles.size() - 1)],
+                  request.wanted("comm_blocks").value_or(usual), std::nullopt, 0};
   if (!problem.is_static()) return best;
   // Of nearly equal times, the one with less to multiply, then that with more communication blocks, which cost nothing.
   constexpr double share_of_product = 0.05;
