@@ -82,16 +82,21 @@ constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles
                                     Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 96, wgmma_depth, 384, 16},
                                     Tiles{128, 64, wgmma_depth, 384, 16}};
 
-/// Of 8-bit elements each sum takes two registers: one of a stage, one of all. Results of 32 bits take twice the shared
-/// memory. Where B is contiguous along n, copies bring panels of 64 columns.
-bool wgmma_holds(const Problem& problem, const Products& /*products*/, const Tiles& tiles) {
+/// Of 8-bit elements each sum takes two registers: one of a stage, one of all; beside tiles that are gone through once
+/// more there are fewer. Results of 32 bits take twice the shared memory. Where B is contiguous along n, copies bring
+/// panels of 64 columns.
+bool wgmma_holds(const Problem& problem, const Products& products, const Tiles& tiles) {
   const bool in_panels = problem.layout_b == iris::Layout::kn;
-  return tiles.n <= (iris::bytes_of(problem.dtype) == 2 ? 256 : 128) && (!in_panels || tiles.n % 64 == 0);
+  const int bytes = iris::bytes_of(problem.dtype);
+  const std::int64_t widest_of_bytes = products.completes_tiles ? 128 : 192;
+  return tiles.n <= (bytes == 1 ? widest_of_bytes : bytes == 2 ? 256 : 128) && (!in_panels || tiles.n % 64 == 0);
 }
 
-std::string wgmma_widths(const Problem& problem) {
-  if (iris::bytes_of(problem.dtype) != 2) {
-    return "64, 96 or 128 for elements of " + std::to_string(8 * iris::bytes_of(problem.dtype)) + " bits";
+std::string wgmma_widths(const Problem& problem, const Products& products) {
+  if (iris::bytes_of(problem.dtype) == 4) return "64, 96 or 128 for elements of 32 bits";
+  if (iris::bytes_of(problem.dtype) == 1) {
+    return "a multiple of 32 from 64 to " + std::string(products.completes_tiles ? "128" : "192") +
+           " for elements of 8 bits";
   }
   return problem.layout_b == iris::Layout::kn ? "64, 128, 192 or 256 for a B as (k,n)"
                                               : "a multiple of 32 from 64 to 256";
@@ -118,7 +123,7 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   const bool has_width = std::ranges::any_of(wgmma_tiles, [&](const Tiles& tiles) {
     return wgmma_holds(problem, products, tiles) && request.wanted("tile_n").value_or(tiles.n) == tiles.n;
   });
-  if (!has_width) return "they take a tile_n of " + wgmma_widths(problem);
+  if (!has_width) return "they take a tile_n of " + wgmma_widths(problem, products);
   const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
@@ -146,8 +151,15 @@ double wgmma_tile_us(const Problem& problem, const Target& target, const Product
                                 Measured{128, 0.95, 2.5, 1.9}, Measured{96, 0.76, 2.8, 1.6},
                                 Measured{64, 0.61, 3.0, 1.3}};
   const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
-  constexpr double share_of_columns = 0.70;  // measured on an H100, beside the other of 64 columns
-  const double share = multiplies_columns(problem, products, tiles) ? share_of_columns : row.share;
+  // Measured on an H100: the other of 64 columns, and 8-bit floats, for which what comes into shared memory is the
+  // limit.
+  constexpr double share_of_columns = 0.70;
+  const bool of_bytes = iris::bytes_of(problem.dtype) == 1;
+  const double share = multiplies_columns(problem, products, tiles) ? share_of_columns
+                       : of_bytes && tiles.n == 192                 ? 1.05
+                       : of_bytes && tiles.n == 160                 ? 1.01
+                       : of_bytes && tiles.n == 128                 ? 0.92
+                                                                    : row.share;
   const bool stored = products.shipped_bytes == 0;
   return tile_us(target, tiles, k, share, stored ? row.between_stores_us : row.between_copies_us);
 }

@@ -98,10 +98,13 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
   const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
   const double share = has_links && target.measured ? share_beside_links : 1;
   const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
+  constexpr double behind_tiles_us = 6.5;  // measured on an H100; nobody has found why
+  const bool wide_bytes = iris::bytes_of(problem.dtype) == 1 && tiles.n > 128 && target.measured;
   const FastLoop& loop = *fast_loop_of(target, problem.dtype);
   const double tile_us = loop.tile_us(problem, target, products, tiles, k);
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
-                         adding_us(problem, target, products, tiles);
+                         adding_us(problem, target, products, tiles) +
+                         (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
   return std::max(sustained_us,
                   static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }

@@ -9,7 +9,9 @@
 namespace iris::device {
 namespace {
 
-struct Config {};  // a launch asks nothing of it
+struct Config {
+  static constexpr i32 threads = 1;
+};
 
 class LaunchScope : public testing::Test {
  protected:

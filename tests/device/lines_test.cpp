@@ -11,6 +11,7 @@ namespace {
 
 struct Config {
   static constexpr i32 world = 2;
+  static constexpr i32 threads = 1;
   using Element = f32;
 };
 

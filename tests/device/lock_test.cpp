@@ -7,7 +7,9 @@
 namespace iris::device {
 namespace {
 
-struct Config {};  // a lock needs none of a kernel's constants
+struct Config {
+  static constexpr i32 threads = 1;
+};
 
 constexpr i64 lock_flag = 8;
 

@@ -33,25 +33,39 @@ TEST(Fragment, IsAsSquareAsPowersOfTwoAllow) {
   EXPECT_EQ(side_of_square_in(64), 8);
 }
 
-struct ManyThreads : Config<f32, f32> {
-  static constexpr i32 threads = 4;
+template <i32 of_threads, i32 of_rows, i32 of_columns, typename Sum = f32>
+struct ManyThreads : Config<f32, Sum> {
+  static constexpr i32 threads = of_threads;
+  static constexpr i32 tile_m = of_rows;
+  static constexpr i32 tile_n = of_columns;
 };
 
-TEST(Fragment, CoversTheTileOnce) {
+template <typename C>
+void expect_each_once() {
   FakeEngine engine;
-  int seen[8][8] = {};
-  for (u32 thread = 0; thread < 4; ++thread) {
+  std::vector<int> seen(static_cast<std::size_t>(C::tile_m * C::tile_n));
+  for (u32 thread = 0; thread < C::threads; ++thread) {
     engine.run(0, thread, [&] {
-      for (int i = 0; i < Fragment<ManyThreads>::rows; ++i) {
-        for (int j = 0; j < Fragment<ManyThreads>::columns; ++j) {
-          ++seen[Fragment<ManyThreads>::row(i)][Fragment<ManyThreads>::column(j)];
+      for (int i = 0; i < Fragment<C>::rows; ++i) {
+        for (int j = 0; j < Fragment<C>::columns; ++j) {
+          const int row = Fragment<C>::first_row() + Fragment<C>::rows_on(i);
+          const int column = Fragment<C>::first_column() + Fragment<C>::columns_on(j);
+          ASSERT_TRUE(row < C::tile_m && column < C::tile_n) << row << ", " << column;
+          ++seen[static_cast<std::size_t>(row * C::tile_n + column)];
         }
       }
     });
   }
-  for (const auto& row : seen) {
-    for (const int count : row) EXPECT_EQ(count, 1);
-  }
+  for (const int count : seen) EXPECT_EQ(count, 1);
+}
+
+TEST(Fragment, CoversTheTileOnce) {
+  expect_each_once<ManyThreads<4, 8, 8>>();
+  expect_each_once<ManyThreads<256, 64, 64>>();
+  expect_each_once<ManyThreads<256, 256, 128>>();       // strips of 8 threads
+  expect_each_once<ManyThreads<256, 128, 256, f64>>();  // runs of two
+  expect_each_once<ManyThreads<24, 16, 48>>();          // of 4 of 12
+  expect_each_once<ManyThreads<16, 32, 32>>();
 }
 
 template <typename T>

@@ -37,7 +37,10 @@ struct Fragment {
                 "the tile cannot be distributed to the threads in equal rectangles");
   static constexpr int row_run = power_of_two_in(rows, 16 / sizeof(Value));
   static constexpr int column_run = power_of_two_in(columns, 16 / sizeof(Value));
-  static constexpr int strip = power_of_two_in(threads_across, 8);  // threads side by side: the next are below
+  // Threads side by side, of which the next are below: few if their sums are many, so that those which read at the same
+  // time read few different operands.
+  static constexpr int strip = rows * columns > 16 ? power_of_two_in(threads_across, 8) : threads_across;
+  static constexpr int strip_threads = strip * threads_down;
 
   Value values[rows][columns];
 
@@ -49,14 +52,18 @@ struct Fragment {
     }
   }
 
-  /// Where the calling thread's sum (i, j) is in the tile.
-  __device__ __forceinline__ static int row(int i) {
-    const int thread = thread_index() / strip % threads_down;
-    return (i / row_run * threads_down + thread) * row_run + i % row_run;
+  /// Where the calling thread's sum (i, j) is in the tile: so many rows and columns after its first.
+  __device__ __forceinline__ static int first_row() {
+    const int in_strip = strip_threads == Config::threads ? thread_index() : thread_index() % strip_threads;
+    return in_strip / strip * row_run;
   }
-  __device__ __forceinline__ static int column(int j) {
-    const int thread = thread_index() / (strip * threads_down) * strip + thread_index() % strip;
-    return (j / column_run * threads_across + thread) * column_run + j % column_run;
+  __device__ __forceinline__ static int first_column() {
+    const int strips_before = strip_threads == Config::threads ? 0 : thread_index() / strip_threads;
+    return (strips_before * strip + thread_index() % strip) * column_run;
+  }
+  __device__ static constexpr int rows_on(int i) { return i / row_run * threads_down * row_run + i % row_run; }
+  __device__ static constexpr int columns_on(int j) {
+    return j / column_run * threads_across * column_run + j % column_run;
   }
 };
 
@@ -79,10 +86,12 @@ struct Factors {
 
   /// The caller has synchronised the block since the operands were written.
   __device__ __forceinline__ void load(const Operands<Config>& operands, int depth) {
+    const Value* const a_column = operands.a[depth] + Fragment<Config>::first_row();
+    const Value* const b_row = operands.b[depth] + Fragment<Config>::first_column();
 #pragma unroll
-    for (int i = 0; i < Fragment<Config>::rows; ++i) a[i] = operands.a[depth][Fragment<Config>::row(i)];
+    for (int i = 0; i < Fragment<Config>::rows; ++i) a[i] = a_column[Fragment<Config>::rows_on(i)];
 #pragma unroll
-    for (int j = 0; j < Fragment<Config>::columns; ++j) b[j] = operands.b[depth][Fragment<Config>::column(j)];
+    for (int j = 0; j < Fragment<Config>::columns; ++j) b[j] = b_row[Fragment<Config>::columns_on(j)];
   }
 };
 
@@ -120,7 +129,7 @@ __device__ __forceinline__ Fragment<Config> multiply_tile(const Matrix<const T>&
           [&](int k, int column, T value) { operands.b[k][column] = convert<Value>(value); });
     }
     sync_block();
-#pragma unroll 2
+#pragma unroll 4
     for (int k = 0; k < Config::tile_k; ++k) {
       Factors<Config> factors;
       factors.load(operands, k);
@@ -138,10 +147,10 @@ __device__ __forceinline__ void write_fragment(const Place& place, const Fragmen
   const auto& matrix = place.matrix;
 #pragma unroll
   for (int i = 0; i < Fragment<Config>::rows; ++i) {
-    const i64 row = Fragment<Config>::row(i);
+    const i64 row = Fragment<Config>::first_row() + Fragment<Config>::rows_on(i);
 #pragma unroll
     for (int j = 0; j < Fragment<Config>::columns; j += width) {
-      const i64 column = Fragment<Config>::column(j);
+      const i64 column = Fragment<Config>::first_column() + Fragment<Config>::columns_on(j);
       if (place.origin.row + row >= matrix.rows || place.origin.column + column >= matrix.columns) continue;
       Pack<Result, width> pack;
 #pragma unroll

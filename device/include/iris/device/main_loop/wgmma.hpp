@@ -9,18 +9,18 @@
 /// products by whole warpgroups, and finished tiles sent from shared memory.
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
-/// thread may send rows to other ranks first. Of the other warpgroups each multiplies 64 rows of every tile, or one
-/// makes it transposed; those of the last it sends itself if they go to the output; then it helps to complete. All walk
-/// the same tiles and meet in barriers in shared memory, so that loads, products and stores of neighbouring tiles
-/// overlap.
+/// thread may send rows to other ranks first, or ship them, too. Of the other warpgroups each multiplies 64 rows of
+/// every tile, or one makes it transposed; those of the last it sends itself if they go to the output; then it helps to
+/// complete. All walk the same tiles and meet in barriers in shared memory, so that loads, products and stores of
+/// neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (a multiple of 32 from 64 to 256), tile_k (128 bytes of elements),
 /// stages, stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element
 /// and Result. B that is not contiguous along k takes a tile_n of 64, 128, 192 or 256. Elements of 8 and 32 bits are
-/// contiguous along k in B, too, and tile_n is 128 at most: each sum of the former takes two registers, and results of
-/// the latter twice the shared memory. Tensor copies round f32 to tf32. Rows of A and of B are multiples of 16 bytes.
-/// The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles
-/// leave row by row in plain bulk copies, and so may go to any rank, is our own.
+/// contiguous along k in B, too, and tile_n is 192 at most of the former, since each sum takes two registers, and 128
+/// of the latter, whose results take twice the shared memory. Tensor copies round f32 to tf32. Rows of A and of B are
+/// multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels;
+/// that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -111,9 +111,17 @@ struct WarpgroupMma {
     }
   };
 
+  /// Whether those that multiply need more registers than a third of a compute unit's for each warpgroup, of which the
+  /// first leaves them some.
+  template <typename Config>
+  static constexpr bool moves_registers = sizeof(typename Config::Element) == 1 && Config::tile_n > 128;
+
   static constexpr i64 never = i64{1} << 62;
+  // Groups of threads that meet in barriers, beside the teams.
   template <typename Config>
   static constexpr u32 multiplying_group = TileTeams<Config>::most;
+  template <typename Config>
+  static constexpr u32 shipping_group = multiplying_group<Config> + 1;
 
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
@@ -124,7 +132,10 @@ struct WarpgroupMma {
 
   template <typename Config, typename Tiles>
   __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
-    return run<Config>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
+    // The warps that complete tiles may have nothing to do. Of 16 bits, products last longer than one warp ships, and
+    // that of several disturbs them: measured on an H100, by 1 to 2 %.
+    constexpr int shippers = sizeof(typename Config::Element) == 1 && !completes_tiles<Tiles> ? 3 : 1;
+    return run<Config, shippers>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
   }
 
   template <typename Config>
@@ -137,14 +148,18 @@ struct WarpgroupMma {
                                                       const Gathered<Config>& gathered, const Tell& tell,
                                                       const Tiles& tiles) {
     auto& memory = shared<PushingMemory<Config>>();
-    return run<Config>(memory.multiplying, tiles, block_index(), Config::blocks, [&] {
+    return run<Config, 1>(memory.multiplying, tiles, block_index(), Config::blocks, [&] {
       StagePushBeside<Config>::run(memory.pieces, memory.multiplying.fetched, context, own, gathered, tell);
     });
   }
 
  private:
-  /// The first thread of those that complete tiles does `beside` before.
-  template <typename Config, typename Tiles, typename Beside>
+  /// By a function of its own, not TileSequence's.
+  template <typename Tiles>
+  static constexpr bool completes_tiles = requires { &Tiles::complete; };
+
+  /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
+  template <typename Config, int shippers, typename Tiles, typename Beside>
   __device__ static bool run(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride, const Beside& beside) {
     using Block = Shared<Config>;
     if (thread_index() == 0) {
@@ -162,17 +177,23 @@ struct WarpgroupMma {
     }
     sync_block();
     const int warp = thread_index() / 32;
+    if constexpr (moves_registers<Config>) {
+      if (thread_index() >= warpgroup_threads) {
+        platform::take_registers<216>();
+      } else {
+        platform::leave_registers<72>();
+      }
+    }
     if (thread_index() >= warpgroup_threads) {
       multiply<Config>(block, tiles, first, stride);
     } else if (warp == 0) {
       load<Config>(block, tiles, first, stride);
-    } else if (warp == 1) {
-      ship<Config>(block, tiles, first, stride);
+    } else if (warp <= shippers) {
+      ship<Config, shippers>(block, tiles, first, stride);
     }
     if (thread_index() == TileTeams<Config>::team_threads) beside();
     platform::sync_warp();
-    constexpr bool completes_tiles = requires { &Tiles::complete; };  // by a function of its own, not TileSequence's
-    if constexpr (completes_tiles) {
+    if constexpr (completes_tiles<Tiles>) {
       if (warp >= 2) block.teams.complete(tiles, first, stride, block.failed);
     }
     sync_block();
@@ -385,8 +406,8 @@ struct WarpgroupMma {
     if (thread_index() % 32 == 0) platform::arrive(block.staged);
   }
 
-  /// A warp sends finished tiles to their places and tells.
-  template <typename Config, typename Tiles>
+  /// Some warps send finished tiles to their places and tell.
+  template <typename Config, int warps, typename Tiles>
   __device__ static void ship(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     u32 shipments = 0;
     for (i64 number = first; number < tiles.count(); number += stride) {
@@ -395,24 +416,33 @@ struct WarpgroupMma {
       if constexpr (Tiles::parts > 1) {
         if (tiles.parts_of(tile).count > 1) continue;  // those who multiply add it up
       }
-      if (!ship_tile<Config>(block, tiles, tile, number, stride, shipments++)) return;
+      if (!ship_tile<Config, warps>(block, tiles, tile, number, stride, shipments++)) return;
     }
   }
 
-  /// By one warp; false if there is no such tile, since its wait ran out of time.
-  template <typename Config, typename Tiles, typename Tile>
+  /// False if there is no such tile, since its wait ran out of time.
+  template <typename Config, int warps, typename Tiles, typename Tile>
   __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number, i64 stride,
                                    u32 shipments) {
-    const int lane = thread_index() % 32;
+    const int thread = thread_index() - 32;
+    const auto sync_shippers = [] {
+      if constexpr (warps == 1) {
+        platform::sync_warp();
+      } else {
+        platform::sync_group_and(true, shipping_group<Config>, warps * 32);
+      }
+    };
     platform::wait_barrier(block.staged, shipments & 1);
     if (number == block.stop) return false;
     const auto place = tiles.place(tile);
-    if (!goes_to_output<decltype(place)> || !is_last(tiles, number, stride)) block.finished.send(place, lane);
-    platform::sync_warp();
-    if (lane == 0) platform::arrive(block.shipped);
+    if (!goes_to_output<decltype(place)> || !is_last(tiles, number, stride)) {
+      block.finished.template send<warps>(place, thread);
+    }
+    sync_shippers();
+    if (thread == 0) platform::arrive(block.shipped);
     platform::wait_copies_out();
-    platform::sync_warp();
-    if (lane == 0) {
+    if constexpr (warps == 1) platform::sync_warp();
+    if (thread == 0) {
       tiles.tell(tile);
       block.teams.told();
     }

@@ -38,16 +38,17 @@ struct FinishedTile {
     platform::fence_async_copies();
   }
 
-  /// To its place, by one warp, until it has been read here. The accelerator takes 70 cycles to begin a copy, so 9000
-  /// for the rows of a tile, however short; the warp's own stores are faster if they are few.
-  __device__ __forceinline__ void send(const TilePlace<Config>& place, int lane) const {
+  /// To its place, by so many warps, until it has been read here. The accelerator takes 70 cycles to begin a copy, so
+  /// 9000 for the rows of a tile, however short; stores are faster if they are few or there are several warps.
+  template <int warps>
+  __device__ __forceinline__ void send(const TilePlace<Config>& place, int thread) const {
     constexpr int width = 16 / sizeof(Result);
     if (!place.matrix.takes_packs(width)) {
-      store_packs<1, Config::tile_m>(place, 0, lane);
-    } else if constexpr (Config::tile_n <= 128) {
-      store_packs<width, Config::tile_m>(place, 0, lane);
+      store_packs<1, Config::tile_m, warps>(place, 0, thread);
+    } else if constexpr (Config::tile_n <= 128 || warps > 1) {
+      store_packs<width, Config::tile_m, warps>(place, 0, thread);
     } else {
-      copy_rows(place, lane);
+      copy_rows(place, thread);
     }
   }
   /// The rows that the calling warp has put there: where nobody waits for the warp, all together are faster.
@@ -58,15 +59,17 @@ struct FinishedTile {
     const int row = first_row + thread / 32 * rows_of_warp;
     platform::sync_warp();
     if (place.matrix.takes_packs(width)) {
-      store_packs<width, rows_of_warp>(place, row, thread % 32);
+      store_packs<width, rows_of_warp, 1>(place, row, thread % 32);
     } else {
-      store_packs<1, rows_of_warp>(place, row, thread % 32);
+      store_packs<1, rows_of_warp, 1>(place, row, thread % 32);
     }
   }
-  /// Piece by piece: what waits for a link in the accelerator would hold up the copies that fill the stages.
-  __device__ __forceinline__ void send(const TileImage<Result>& image, int lane) const {
+  /// By the first thread, piece by piece: what waits for a link in the accelerator would hold up the copies that fill
+  /// the stages.
+  template <int warps>
+  __device__ __forceinline__ void send(const TileImage<Result>& image, int thread) const {
     constexpr i64 rows_of_piece = 16;
-    if (lane != 0) return;
+    if (thread != 0) return;
 #pragma unroll 1
     for (i64 row = 0; row < image.rows; row += rows_of_piece) {
       const i64 left = image.rows - row;
@@ -148,26 +151,29 @@ struct FinishedTile {
 
   /// Of so many rows. Several packs are on their way together: for all that the compiler knows, a store may be to what
   /// is loaded next.
-  template <int width, int count>
-  __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int first_row, int lane) const {
+  template <int width, int count, int warps>
+  __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int first_row, int thread) const {
+    constexpr int threads = warps * 32;
     constexpr int packs_of_row = Config::tile_n / width;
-    constexpr int rounds = count * packs_of_row / 32;
-    constexpr int together = rounds % 4 == 0 ? 4 : 2;  // more would take registers from the products
-    static_assert(count * packs_of_row % (32 * together) == 0, "a warp stores whole rounds");
+    constexpr int packs_of_all = count * packs_of_row;
+    constexpr int together = packs_of_all % (4 * threads) == 0 ? 4 : 2;  // more would take registers from the products
+    constexpr bool whole_rounds = packs_of_all % (together * threads) == 0;
     const Target to = target_of(place);
 #pragma unroll 1
-    for (int first = lane; first < count * packs_of_row; first += 32 * together) {
+    for (int first = thread; first < packs_of_all; first += threads * together) {
       Pack<Result, width> packs[together];
 #pragma unroll
       for (int i = 0; i < together; ++i) {
-        const int row = first_row + (first + 32 * i) / packs_of_row;
-        const int column = (first + 32 * i) % packs_of_row * width;
-        packs[i] = *reinterpret_cast<const Pack<Result, width>*>(&rows[row][column]);
+        const int row = first_row + (first + threads * i) / packs_of_row;
+        const int column = (first + threads * i) % packs_of_row * width;
+        if (whole_rounds || row < first_row + count) {
+          packs[i] = *reinterpret_cast<const Pack<Result, width>*>(&rows[row][column]);
+        }
       }
 #pragma unroll
       for (int i = 0; i < together; ++i) {
-        const int row = first_row + (first + 32 * i) / packs_of_row;
-        const int column = (first + 32 * i) % packs_of_row * width;
+        const int row = first_row + (first + threads * i) / packs_of_row;
+        const int column = (first + threads * i) % packs_of_row * width;
         if (row < to.rows && column < to.columns) store_pack(to.corner + row * to.stride + column, packs[i]);
       }
     }

@@ -248,4 +248,15 @@ __device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 
 #undef IRIS_SUMS16
 #undef IRIS_SUMS4
 
+/// Registers of each thread of the calling warpgroup, a multiple of 8, from now on: `count`, more than before, as soon
+/// as another has left so many; or fewer than before.
+template <int count>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count>
+__device__ __forceinline__ void leave_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+
 }  // namespace iris::device::platform
