@@ -11,7 +11,6 @@ namespace {
 
 struct Config {
   static constexpr i32 world = 2;
-  static constexpr i32 threads = 1;
   using Element = f32;
 };
 

@@ -19,7 +19,7 @@ class Launch {
  public:
   __device__ __forceinline__ explicit Launch(const Context& of_context)
       : context(of_context), number_(count().completed) {
-    if (thread_index() != Config::threads - 1) return;  // others wait for the first one sooner
+    if (thread_index() != 0) return;
     const u32 begun = platform::atomic_load<Order::relaxed, Scope::gpu>(&count().begun);
     platform::fetch_add<Order::relaxed, Scope::gpu>(&count().begun, 1U);
     if (begun != static_cast<u32>(number_)) {
