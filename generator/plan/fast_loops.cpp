@@ -25,6 +25,10 @@ double speed_of(const Target& target, Dtype dtype) {
   return 0;
 }
 
+bool allows(const Request& request, const Tiles& tiles) {
+  return request.wanted("tile_m").value_or(tiles.m) == tiles.m && request.wanted("tile_n").value_or(tiles.n) == tiles.n;
+}
+
 std::int64_t depth_of(const Problem& problem, std::int64_t of_16_bits) {
   return of_16_bits * 2 / iris::bytes_of(problem.dtype);
 }
@@ -120,9 +124,8 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
   if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
-  const bool has_width = std::ranges::any_of(wgmma_tiles, [&](const Tiles& tiles) {
-    return wgmma_holds(problem, products, tiles) && request.wanted("tile_n").value_or(tiles.n) == tiles.n;
-  });
+  const bool has_width = std::ranges::any_of(
+      wgmma_tiles, [&](const Tiles& tiles) { return wgmma_holds(problem, products, tiles) && allows(request, tiles); });
   if (!has_width) return "they take a tile_n of " + wgmma_widths(problem, products);
   const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
@@ -230,9 +233,7 @@ std::string obstacle_to_fma_staged(const Request& request, const Products& produ
   if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
   if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
   const bool has_tile = std::ranges::any_of(fma_staged_tiles, [&](const Tiles& tiles) {
-    return fma_staged_holds(request.problem, products, tiles) &&
-           request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
-           request.wanted("tile_n").value_or(tiles.n) == tiles.n;
+    return fma_staged_holds(request.problem, products, tiles) && allows(request, tiles);
   });
   if (!has_tile) {
     return is_alone(products) ? "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256"

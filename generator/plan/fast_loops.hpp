@@ -40,6 +40,9 @@ struct FastLoop {
 /// That for operands of this type, or whose obstacle says why there is none. nullptr where the target has none.
 const FastLoop* fast_loop_of(const Target& target, Dtype dtype);
 
+/// Whether `config:` asks for no other tile.
+bool allows(const Request& request, const Tiles& tiles);
+
 /// Why they are taken, and what makes them slow, for `explain`.
 std::string reason_of(const FastLoop& loop, const Request& request, const Products& products);
 

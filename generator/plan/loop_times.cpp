@@ -53,10 +53,7 @@ std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, c
     const bool suits = (!products.completes_tiles || even) && (!beside_links || tiles.n % 64 == 0);
     if (!suits && !request.wanted("tile_n")) continue;
     if (!loop.holds(request.problem, products, tiles)) continue;
-    if (request.wanted("tile_m").value_or(tiles.m) == tiles.m &&
-        request.wanted("tile_n").value_or(tiles.n) == tiles.n) {
-      allowed.push_back(tiles);
-    }
+    if (allows(request, tiles)) allowed.push_back(tiles);
   }
   if (!allowed.empty()) return allowed;
   Tiles tiles = loop.tiles[loop.of_any_size];

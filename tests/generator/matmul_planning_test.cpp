@@ -212,9 +212,8 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   EXPECT_EQ(on_units.main_loop(), MainLoop::wgmma);
   EXPECT_EQ(on_units.number("tile_k"), 128);
   // Each sum takes two registers, and beside tiles that are gone through once more there are fewer.
-  const auto large = [](const std::string& pattern, const std::string& config = "") {
-    return plan(pattern, "world: 2, dtype: e4m3, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}" + config,
-                "sm_90a");
+  const auto large = [](const std::string& pattern) {
+    return plan(pattern, "world: 2, dtype: e4m3, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}", "sm_90a");
   };
   EXPECT_EQ(large("matmul").kernels[0].number("tile_n"), 192);
   EXPECT_LE(large("matmul_all_reduce").kernels.back().number("tile_n"), 128);
