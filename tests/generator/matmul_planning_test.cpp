@@ -216,7 +216,10 @@ TEST(MainLoop, TakesElementsOf8Bits) {
     return plan(pattern, "world: 2, dtype: e4m3, layout: {b: nk}, shape: {m: 8192, n: 8192, k: 8192}", "sm_90a");
   };
   EXPECT_EQ(large("matmul").kernels[0].number("tile_n"), 192);
-  EXPECT_LE(large("matmul_all_reduce").kernels.back().number("tile_n"), 128);
+  const std::string wide =
+      "world: 2, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: 512}, config: {tile_n: 192}";
+  EXPECT_NE(refusal(kernel_text("matmul_all_reduce", "variant: fused_sequential, " + wide), "sm_90a"), "");
+  EXPECT_EQ(refusal(kernel_text("all_gather_matmul", "variant: fused_sequential, " + wide), "sm_90a"), "");
   EXPECT_EQ(kernel(", layout: {b: nk}, config: {tile_n: 256, tile_m: 16}", "sm_90a").main_loop(), MainLoop::fma);
   ASSERT_EQ(on_units.maps.size(), 2u);
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
