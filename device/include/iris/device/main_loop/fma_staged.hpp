@@ -15,7 +15,7 @@ struct StagedMultiplyAdd : TileByTile<StagedMultiplyAdd> {
     using Element = f32;
     static constexpr int depth = Config::tile_k;
     static constexpr int most_along_k = 1;
-    static constexpr int at_once = 2;
+    static constexpr int at_once = 8;
 
     __device__ __forceinline__ f32* place_of_a(int row, int k) { return &this->a[k][row]; }
     __device__ __forceinline__ f32* place_of_b(int k, int column) { return &this->b[k][column]; }
