@@ -222,7 +222,9 @@ constexpr std::int64_t fma_staged_depth = 32;  // 16 of f32
 constexpr std::array fma_staged_tiles = {
     Tiles{256, 128, fma_staged_depth, 256, 16}, Tiles{128, 256, fma_staged_depth, 256, 16},
     Tiles{128, 128, fma_staged_depth, 256, 16}, Tiles{64, 128, fma_staged_depth, 256, 16},
-    Tiles{128, 64, fma_staged_depth, 256, 16},  Tiles{64, 64, fma_staged_depth, 256, 16}};
+    Tiles{128, 64, fma_staged_depth, 256, 16},  Tiles{64, 64, fma_staged_depth, 256, 16},
+    Tiles{32, 256, fma_staged_depth, 256, 16},  Tiles{16, 256, fma_staged_depth, 256, 16},
+    Tiles{16, 128, fma_staged_depth, 256, 16}};
 
 /// The largest tiles leave too few registers for anything but a product of one matrix in memory.
 bool fma_staged_holds(const Problem& /*problem*/, const Products& products, const Tiles& tiles) {
@@ -236,24 +238,27 @@ std::string obstacle_to_fma_staged(const Request& request, const Products& produ
     return fma_staged_holds(request.problem, products, tiles) && allows(request, tiles);
   });
   if (!has_tile) {
-    return is_alone(products) ? "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256"
-                              : "they take tiles of 64 or 128 x 64 or 128 beside other work";
+    return std::string("they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256") +
+           (is_alone(products) ? ", 256 x 128 or 128 x 256" : " beside other work");
   }
   const std::int64_t depth = depth_of(request.problem, fma_staged_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
 
-/// Measured on an H100, 4096 deep; operands that are contiguous along k are transposed.
+/// Measured on an H100, 4096 deep; few rows wait for memory.
 double fma_staged_tile_us(const Problem& problem, const Target& target, const Products&, const Tiles& tiles, double k) {
-  const std::int64_t elements = tiles.m * tiles.n;
-  const double of_both = problem.layout_b == iris::Layout::nk ? 0.95 : 1;
-  const double share = elements >= 32768                   ? 0.88
-                       : elements >= 16384                 ? 0.82
-                       : elements < 8192                   ? 0.52
-                       : tiles.n > tiles.m && of_both == 1 ? 0.73
-                                                           : 0.68;
-  return tile_us(target, tiles, k, share * of_both, 2.0);
+  struct Measured {
+    std::int64_t tile_m, tile_n;
+    double share_kn, share_nk;
+  };
+  constexpr std::array table = {
+      Measured{256, 128, 0.88, 0.84}, Measured{128, 256, 0.88, 0.84}, Measured{128, 128, 0.82, 0.78},
+      Measured{64, 128, 0.73, 0.65},  Measured{128, 64, 0.68, 0.65},  Measured{64, 64, 0.52, 0.49},
+      Measured{32, 256, 0.68, 0.53},  Measured{16, 256, 0.41, 0.30},  Measured{16, 128, 0.37, 0.28}};
+  const Measured& row = *std::ranges::find_if(
+      table, [&](const Measured& each) { return each.tile_m == tiles.m && each.tile_n == tiles.n; });
+  return tile_us(target, tiles, k, problem.layout_b == iris::Layout::nk ? row.share_nk : row.share_kn, 2.0);
 }
 
 // sm_90a, f64: device/main_loop/mma.hpp.

@@ -317,6 +317,14 @@ TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
   };
   EXPECT_EQ(sums(product(large)), 256 * 128);
   EXPECT_EQ(sums(product("variant: tiled, shape: {m: 1024, n: 1024, k: 1024}")), 128 * 64);  // one turn
+  const auto tile_m_of = [&](const char* rows) {
+    return product("variant: split_k, shape: {m: " + std::string(rows) + ", n: 4096, k: 4096}")
+        .kernels[0]
+        .number("tile_m");
+  };
+  EXPECT_EQ(tile_m_of("1"), 16);
+  EXPECT_EQ(tile_m_of("17"), 32);
+  EXPECT_EQ(tile_m_of("33"), 64);
   const auto expect_plain = [&](const std::string& config, const std::string& reason) {
     const Plan plain = product(large + ", config: {" + config + "}");
     EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << config;
@@ -324,8 +332,9 @@ TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
   };
   expect_plain("threads: 128", "they take blocks of 256 threads");
   expect_plain("tile_k: 32", "they take a tile_k of 16");
-  expect_plain("tile_m: 32", "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256");
-  expect_plain("tile_m: 256, tile_n: 64", "they take tiles of 64 or 128 x 64 or 128, 256 x 128 or 128 x 256");
+  for (const char* config : {"tile_m: 32, tile_n: 128", "tile_m: 256, tile_n: 64", "tile_m: 8"}) {
+    expect_plain(config, "they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256, 256 x 128 or 128 x 256");
+  }
   // Beside other work the largest tiles would not stay in registers.
   const auto fused = [](const std::string& config) {
     return plan("matmul_reduce_scatter",
@@ -334,7 +343,8 @@ TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
   };
   EXPECT_EQ(sums(fused("")), 128 * 128);
   EXPECT_EQ(main_loop(fused(", config: {tile_m: 256}")).reason,
-            "no stages in shared memory: they take tiles of 64 or 128 x 64 or 128 beside other work");
+            "no stages in shared memory: they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256 "
+            "beside other work");
   EXPECT_EQ(product(large, "gfx942").kernels[0].main_loop(), MainLoop::mfma);
   EXPECT_EQ(product(large, "host").kernels[0].main_loop(), MainLoop::fma);
 }

@@ -157,7 +157,7 @@ TEST(GpuMatmul, FortyShapesAreRight) {
   constexpr std::array<std::int64_t, 16> lengths = {1,   2,   7,   16,   64,   127,  128,  129,
                                                     251, 509, 640, 1021, 2039, 4093, 8191, 8192};
   constexpr std::array<std::int64_t, 10> depths = {0, 16, 48, 64, 144, 1008, 2048, 4096, 8176, 8192};
-  constexpr std::array dtypes = {"bf16", "f16", "e4m3", "tf32", "f64"};
+  constexpr std::array dtypes = {"bf16", "f16", "e4m3", "tf32", "f32", "f64"};
   constexpr std::int64_t most_products = 300'000'000;
   std::mt19937_64 random(40);
   const auto pick = [&](const auto& from) { return from.at(random() % from.size()); };
