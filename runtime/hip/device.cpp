@@ -140,28 +140,17 @@ void HipDevice::release_host(void* memory) noexcept {
 Stream HipDevice::create_stream() {
   StreamHandle stream = nullptr;
   caller_.check(call().hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags");
-  if (!shared_) return stream;
-  try {
-    use_once(stream);
-  } catch (...) {
-    destroy_stream(stream);
-    throw;
-  }
-  return stream;
+  OwnedStream owned(stream, {this});
+  if (shared_) use_once(stream);
+  return owned.release();
 }
 
 /// A stream's first use, for which a wait for an event does not count, may wait until kernels of others have ended, as
 /// it was seen to on CUDA 13. Where ranks share a GPU, those may wait for what this one brings.
 void HipDevice::use_once(Stream stream) {
-  const Event event = create_event();
-  try {
-    record(event, stream);
-    synchronize(stream);
-  } catch (...) {
-    destroy_event(event);
-    throw;
-  }
-  destroy_event(event);
+  const OwnedEvent event = make_event(*this);
+  record(event.get(), stream);
+  synchronize(stream);
 }
 
 void HipDevice::destroy_stream(Stream stream) noexcept {

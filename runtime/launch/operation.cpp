@@ -82,36 +82,6 @@ struct ReturnToDevice {
   void operator()(device::Fault* fault) const { device->release_host(fault); }
 };
 
-/// A stream or event of a rank's device.
-class OwnStream {
- public:
-  explicit OwnStream(Device& device) : device_(&device), stream_(device.create_stream()) {}
-  ~OwnStream() {
-    if (stream_ != nullptr) device_->destroy_stream(stream_);
-  }
-  OwnStream(OwnStream&& other) noexcept : device_(other.device_), stream_(std::exchange(other.stream_, nullptr)) {}
-  OwnStream& operator=(OwnStream&&) = delete;
-  Stream get() const { return stream_; }
-
- private:
-  Device* device_;
-  Stream stream_;
-};
-class OwnEvent {
- public:
-  explicit OwnEvent(Device& device) : device_(&device), event_(device.create_event()) {}
-  ~OwnEvent() {
-    if (event_ != nullptr) device_->destroy_event(event_);
-  }
-  OwnEvent(OwnEvent&& other) noexcept : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
-  OwnEvent& operator=(OwnEvent&&) = delete;
-  Event get() const { return event_; }
-
- private:
-  Device* device_;
-  Event event_;
-};
-
 }  // namespace
 
 struct Operation::State {
@@ -156,10 +126,10 @@ struct Operation::State {
   std::unique_ptr<device::Fault, ReturnToDevice> fault;
   NumberedBuffers buffers;
   std::vector<ScalarBytes> scalars;
-  bool has_windows = false;        ///< the kernels know of adopted memory
-  std::vector<OwnStream> streams;  ///< number n is at n - 1: number 0 is the caller's
-  std::map<const WaitStep*, OwnEvent> events;
-  std::optional<OwnEvent> end_of_last;  ///< of the last launch, for one in another stream
+  bool has_windows = false;          ///< the kernels know of adopted memory
+  std::vector<OwnedStream> streams;  ///< number n is at n - 1: number 0 is the caller's
+  std::map<const WaitStep*, OwnedEvent> events;
+  OwnedEvent end_of_last;  ///< of the last launch, for one in another stream
   LaunchRecord record;
   std::shared_ptr<Agreement> agreement;  ///< of all ranks; none where ranks do not wait for one another
   std::uint64_t launches = 0;
@@ -223,13 +193,13 @@ void Operation::State::prepare(const OperationLayout& layout) {
 
 /// And events: a launch makes nothing, for which a library might wait until the kernels have ended that wait for it.
 void Operation::State::make_streams() {
-  end_of_last.emplace(context.device);
+  end_of_last = make_event(context.device);
   for (const Schedule& schedule : manifest.schedules) {
     for (const Step& step : schedule.steps) {
       const auto* wait = std::get_if<WaitStep>(&step.action);
       const int highest = std::max(step.stream, wait != nullptr ? wait->stream : 0);
-      while (static_cast<int>(streams.size()) < highest) streams.emplace_back(context.device);
-      if (wait != nullptr) events.emplace(wait, context.device);
+      while (static_cast<int>(streams.size()) < highest) streams.push_back(make_stream(context.device));
+      if (wait != nullptr) events.emplace(wait, make_event(context.device));
     }
   }
 }
@@ -313,7 +283,7 @@ void Operation::State::follow_last_launch(Stream stream) {
                                                        : " cannot be launched while its launches in another stream "
                                                          "are captured; end that capture first"));
   }
-  const Event end = end_of_last.value().get();
+  const Event end = end_of_last.get();
   context.device.record(end, last);
   context.device.wait(end, stream);
 }

@@ -20,18 +20,17 @@ constexpr double longest_batch_ms = 20;
 /// A time stamp in a stream.
 class TimeStamp {
  public:
-  TimeStamp(Device& device, Stream stream) : device_(device), event_(device.create_event()) {
-    device.record(event_, stream);
+  TimeStamp(Device& device, Stream stream) : device_(device), event_(make_event(device)) {
+    device.record(event_.get(), stream);
   }
-  ~TimeStamp() { device_.destroy_event(event_); }
-  TimeStamp(const TimeStamp&) = delete;
-  TimeStamp& operator=(const TimeStamp&) = delete;
 
-  double milliseconds_since(const TimeStamp& start) const { return device_.milliseconds(start.event_, event_); }
+  double milliseconds_since(const TimeStamp& start) const {
+    return device_.milliseconds(start.event_.get(), event_.get());
+  }
 
  private:
   Device& device_;
-  Event event_;
+  OwnedEvent event_;
 };
 
 /// What each rank gives, in the order of ranks. Collective.

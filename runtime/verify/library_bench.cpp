@@ -14,23 +14,9 @@
 namespace iris {
 namespace {
 
-/// A stream of the rank's, which the library wants to be named.
-class NamedStream {
- public:
-  explicit NamedStream(Device& device) : device_(device), stream_(device.create_stream()) {}
-  ~NamedStream() { device_.destroy_stream(stream_); }
-  NamedStream(const NamedStream&) = delete;
-  NamedStream& operator=(const NamedStream&) = delete;
-  Stream get() const { return stream_; }
-
- private:
-  Device& device_;
-  Stream stream_;
-};
-
 Times time_all(Context& context, const Problem& problem, const BenchOptions& options, const Communicator& communicator,
                const void* input, void* output) {
-  const NamedStream stream(context.device());
+  const OwnedStream stream = make_stream(context.device());  // the library wants one that has a name
   BatchSeries batches(context, stream.get(), [&] { communicator.enqueue(problem, input, output, stream.get()); }, true);
   batches.warm_up(options.launches);
   for (int batch = 0; batch < options.batches; ++batch) batches.time();

@@ -187,6 +187,24 @@ class Device {
   virtual void destroy_graph(Graph) noexcept {}
 };
 
+/// Ends a stream or event of a device, which outlives them. As of Device::destroy_stream.
+struct DestroyStream {
+  Device* device;
+  void operator()(Stream stream) const noexcept { device->destroy_stream(stream); }
+};
+struct DestroyEvent {
+  Device* device;
+  void operator()(Event event) const noexcept { device->destroy_event(event); }
+};
+using OwnedStream = std::unique_ptr<void, DestroyStream>;
+using OwnedEvent = std::unique_ptr<void, DestroyEvent>;
+inline OwnedStream make_stream(Device& device) {
+  return {device.create_stream(), {&device}};
+}
+inline OwnedEvent make_event(Device& device) {
+  return {device.create_event(), {&device}};
+}
+
 /// Told when a rank's own thread can issue work and when it cannot. The CPU engine runs kernels only while no rank can,
 /// so that what they do never depends on the operating system's scheduling. May be called from any thread.
 class RankObserver {
