@@ -1,9 +1,9 @@
 #pragma once
 
-#include <iris/device/main_loop/wgmma_finished.hpp>
 #include <iris/device/main_loop/wgmma_gather.hpp>
+#include <iris/device/main_loop/wgmma_load.hpp>
 #include <iris/device/main_loop/wgmma_parts.hpp>
-#include <iris/device/main_loop/wgmma_teams.hpp>
+#include <iris/device/main_loop/wgmma_ship.hpp>
 
 /// The main loop of sm_90a, for tf32, f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages,
 /// products by whole warpgroups, and finished tiles sent from shared memory.
@@ -45,83 +45,28 @@ struct WarpgroupMma {
   template <typename Config>
   using Gathered = GatheredStages<Config>;
 
-  static constexpr int warpgroup_threads = 128;
-  static constexpr int rows_of_warpgroup = 64;
   static constexpr int product_bytes = 32;  // along k, of one instruction
-  static constexpr int row_bytes = staged_row_bytes;
 
   /// Of a TileImage, as of a finished tile in shared memory.
   template <typename Config>
   static constexpr i64 image_stride = FinishedTile<Config>::stride;
 
   template <typename Config>
-  struct Shared {
-    using Element = typename Config::Element;
-    static_assert(Config::tile_k * sizeof(Element) == row_bytes, "a stage is as deep as a swizzled row is long");
-    static_assert((sizeof(typename Config::Result) == 2 || sizeof(typename Config::Result) == 4) &&
-                      sizeof(typename Config::Accumulate) == 4,
-                  "sums in f32 become 16 bits, or stay what they are");
-    static_assert(Config::tile_m == 2 * rows_of_warpgroup && Config::threads == 3 * warpgroup_threads,
-                  "a warpgroup moves data, and two multiply 64 rows of a tile each");
-
-    static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
-    static constexpr int stage_bytes = (Config::stage_rows + Config::tile_n) * row_bytes;
-
-    /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
-    /// of 64 columns, each in rows along n.
-    struct alignas(1024) Stage {
-      Element a[Config::stage_rows * Config::tile_k];
-      Element b[Config::tile_n * Config::tile_k];
-    };
-    Stage stages[Config::stages];
-    FinishedTile<Config> finished;
-    u64 full[Config::stages];   ///< the stage's copies have come
-    u64 empty[Config::stages];  ///< its products are done
-    u64 staged;                 ///< a finished tile is in shared memory
-    u64 shipped;                ///< it has left
-    u64 fetched[2];             ///< a piece is there that is sent beside the products
-    i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
-    u32 failed;                 ///< a wait ran out of time
-    TileTeams<Config> teams;    ///< that complete tiles
-  };
-
-  template <typename Config>
   union Memory {
-    Shared<Config> multiplying;
+    MultiplyingBlock<Config> multiplying;
     typename StagePush<Config>::Ring pushing;
   };
 
   template <typename Config>
   struct PushingMemory {
     typename StagePushBeside<Config>::Pieces pieces;
-    Shared<Config> multiplying;
-  };
-
-  /// A place in the ring of stages, and the parity of its turn.
-  template <typename Config>
-  struct Turn {
-    int stage = 0;
-    u32 parity = 0;
-
-    __device__ __forceinline__ void advance() {
-      if (++stage == Config::stages) {
-        stage = 0;
-        parity ^= 1;
-      }
-    }
+    MultiplyingBlock<Config> multiplying;
   };
 
   /// Whether those that multiply need more registers than a third of a compute unit's for each warpgroup, of which the
   /// first leaves them some.
   template <typename Config>
   static constexpr bool moves_registers = sizeof(typename Config::Element) == 1 && Config::tile_n > 128;
-
-  static constexpr i64 never = i64{1} << 62;
-  // Groups of threads that meet in barriers, beside the teams.
-  template <typename Config>
-  static constexpr u32 multiplying_group = TileTeams<Config>::most;
-  template <typename Config>
-  static constexpr u32 shipping_group = multiplying_group<Config> + 1;
 
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
@@ -160,8 +105,9 @@ struct WarpgroupMma {
 
   /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
   template <typename Config, int shippers, typename Tiles, typename Beside>
-  __device__ static bool run(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride, const Beside& beside) {
-    using Block = Shared<Config>;
+  __device__ static bool run(MultiplyingBlock<Config>& block, const Tiles& tiles, i64 first, i64 stride,
+                             const Beside& beside) {
+    using Block = MultiplyingBlock<Config>;
     if (thread_index() == 0) {
       for (int stage = 0; stage < Config::stages; ++stage) {
         platform::init_barrier(block.full[stage], 1);
@@ -171,7 +117,7 @@ struct WarpgroupMma {
       platform::init_barrier(block.shipped, 1);
       for (u64& fetched : block.fetched) platform::init_barrier(fetched, 1);
       platform::publish_barriers();
-      block.stop = never;
+      block.stop = Block::never;
       block.failed = 0;
       block.teams.begin();
     }
@@ -187,9 +133,9 @@ struct WarpgroupMma {
     if (thread_index() >= warpgroup_threads) {
       multiply<Config>(block, tiles, first, stride);
     } else if (warp == 0) {
-      load<Config>(block, tiles, first, stride);
+      StageLoader<Config>::run(block, tiles, first, stride);
     } else if (warp <= shippers) {
-      ship<Config, shippers>(block, tiles, first, stride);
+      TileShipper<Config, shippers>::run(block, tiles, first, stride);
     }
     if (thread_index() == TileTeams<Config>::team_threads) beside();
     platform::sync_warp();
@@ -200,81 +146,14 @@ struct WarpgroupMma {
     return block.failed == 0;
   }
 
-  /// A warp waits for operands, and one of its threads fills the stages. A tile of which a later slice does not come is
-  /// loaded all the same, since there is no way out of a product: its result does not matter any more.
-  template <typename Config, typename Tiles>
-  __device__ static void load(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    const ThreadGroup warp = {thread_index() % 32, 32};
-    Turn<Config> turn;
-    bool arrived = true;
-    for (i64 number = first; number < tiles.count(); number += stride) {
-      const auto tile = tiles.at(number);
-      if (!tiles.has(tile)) continue;
-      const auto product = tiles.product(tile);
-#pragma unroll 1
-      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
-        arrived = platform::sync_warp_and(arrived && tiles.wait(tile, slice, warp));
-        if (!arrived && warp.index == 0) block.failed = 1;
-        if (!arrived && slice == 0) {
-          if (warp.index == 0) give_up(block, number, turn);
-          return;
-        }
-        const Range stages = stages_of_slice<Config>(product.a.columns, slice, Tiles::slices);
-        if (warp.index == 0) load_slice<Config>(block, product, stages, turn);
-        platform::sync_warp();  // nobody polls for the next slice while this one is loaded
-      }
-    }
-  }
-
-  template <typename Config>
-  __device__ static void give_up(Shared<Config>& block, i64 number, const Turn<Config>& turn) {
-    block.stop = number;
-    platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-    platform::arrive(block.full[turn.stage]);
-  }
-
-  template <typename Config, typename Product>
-  __device__ static void load_slice(Shared<Config>& block, const Product& product, Range stages, Turn<Config>& turn) {
-    const auto& a = product.a;
-    const i32 row = a.first_row + static_cast<i32>(product.origin.row);
-    const i32 column = static_cast<i32>(product.origin.column);
-    const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
-    platform::fence_async_copies();  // after what the waits have acquired
-    for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
-      auto& stage = block.stages[turn.stage];
-      u64& full = block.full[turn.stage];
-      platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-      platform::arrive_and_expect(full, Shared<Config>::stage_bytes);
-      if (a.map != nullptr) {
-#pragma unroll
-        for (int of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
-          platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
-        }
-      } else {
-        platform::copy_in(stage.a, a.stages + (first_gathered + k) * Gathered<Config>::stage_elements, sizeof(stage.a),
-                          full);
-      }
-      if constexpr (Config::LayoutB::contiguous_along_k) {
-        platform::copy_box(stage.b, product.b.map, k * Config::tile_k, column, full);
-      } else {
-#pragma unroll
-        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
-          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
-                             k * Config::tile_k, full);
-        }
-      }
-      turn.advance();
-    }
-  }
-
   /// A warpgroup multiplies its 64 rows of each tile, or one all columns, and leaves the results in shared memory.
   template <typename Config, typename Tiles>
-  __device__ static void multiply(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
+  __device__ static void multiply(MultiplyingBlock<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     using Element = typename Config::Element;
     constexpr bool transposed = !Config::LayoutB::contiguous_along_k;
     constexpr int depth_of_product = product_bytes / sizeof(Element);
     constexpr u32 a_step = product_bytes >> 4;  // in units of a descriptor's address
-    constexpr u32 b_step = transposed ? depth_of_product * row_bytes >> 4 : a_step;
+    constexpr u32 b_step = transposed ? depth_of_product * staged_row_bytes >> 4 : a_step;
     // Of 8-bit elements the accelerator adds with 14 bits or so: the sums of each stage are added up here.
     constexpr bool adds_stages = sizeof(Element) == 1;
     constexpr int pending =
@@ -283,8 +162,8 @@ struct WarpgroupMma {
     constexpr bool by_columns = multiplies_columns<Config> && Tiles::parts == 1;
     constexpr int width = by_columns ? Config::tile_m : Config::tile_n;
     const bool multiplies = (Config::stage_rows > rows_of_warpgroup && !by_columns) || group == 0;
-    Turn<Config> turn;
-    Turn<Config> freed;
+    StageTurn<Config> turn;
+    StageTurn<Config> freed;
     u32 shipments = 0;
     [[maybe_unused]] bool arrived = true;
     for (i64 number = first; number < tiles.count(); number += stride) {
@@ -312,7 +191,8 @@ struct WarpgroupMma {
         const auto& stage = block.stages[turn.stage];
         const Element* const own_rows = by_columns ? stage.b : stage.a + group * rows_of_warpgroup * Config::tile_k;
         const u64 a = platform::matrix_descriptor(own_rows, 0);
-        const u64 b = platform::matrix_descriptor(by_columns ? stage.a : stage.b, transposed ? 64 * row_bytes : 0);
+        const u64 b =
+            platform::matrix_descriptor(by_columns ? stage.a : stage.b, transposed ? 64 * staged_row_bytes : 0);
         if (multiplies) {
           platform::begin_products();
 #pragma unroll
@@ -343,10 +223,11 @@ struct WarpgroupMma {
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
       const auto place = tiles.place(tile);
-      const bool sends = goes_to_output<decltype(place)> && is_last(tiles, number, stride);
+      const bool sends = goes_to_output<decltype(place)> && is_last_tile(tiles, number, stride);
       if constexpr (by_columns) {
         if (multiplies) block.finished.put_columns(place, sums);
-        if (sends) platform::sync_group_and(true, multiplying_group<Config>, Shared<Config>::multiplying_warps * 32);
+        if (sends)
+          platform::sync_group_and(true, multiplying_group<Config>, MultiplyingBlock<Config>::multiplying_warps * 32);
       } else if (multiplies) {
         block.finished.put(place, group * rows_of_warpgroup, sums);
       }
@@ -360,7 +241,7 @@ struct WarpgroupMma {
 
   /// Of a tile that several blocks make. False on all threads that multiply if the other parts did not come in time.
   template <typename Config, typename Tiles, typename Tile>
-  __device__ __forceinline__ static bool add_part(Shared<Config>& block, const Tiles& tiles, const Tile& tile,
+  __device__ __forceinline__ static bool add_part(MultiplyingBlock<Config>& block, const Tiles& tiles, const Tile& tile,
                                                   const TileParts<Config>& parts,
                                                   const f32 (&sums)[Config::tile_n / 2]) {
     using Squares = PartsBySquares<Config>;
@@ -379,15 +260,6 @@ struct WarpgroupMma {
     return true;
   }
 
-  template <typename Place>
-  static constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
-
-  /// Whether the block has no other tile after that one, so that those who multiply have time to send it.
-  template <typename Tiles>
-  __device__ __forceinline__ static bool is_last(const Tiles& tiles, i64 number, i64 stride) {
-    return number + stride >= tiles.count();
-  }
-
   template <int count>
   __device__ __forceinline__ static void add_to(f32 (&totals)[count], const f32 (&sums)[count]) {
 #pragma unroll
@@ -395,58 +267,15 @@ struct WarpgroupMma {
   }
 
   template <typename Config>
-  __device__ __forceinline__ static void free_stage(Shared<Config>& block, Turn<Config>& freed) {
+  __device__ __forceinline__ static void free_stage(MultiplyingBlock<Config>& block, StageTurn<Config>& freed) {
     if (thread_index() % warpgroup_threads == 0) platform::arrive(block.empty[freed.stage]);
     freed.advance();
   }
 
   template <typename Config>
-  __device__ static void signal_staged(Shared<Config>& block) {
+  __device__ static void signal_staged(MultiplyingBlock<Config>& block) {
     platform::sync_warp();
     if (thread_index() % 32 == 0) platform::arrive(block.staged);
-  }
-
-  /// Some warps send finished tiles to their places and tell.
-  template <typename Config, int warps, typename Tiles>
-  __device__ static void ship(Shared<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
-    u32 shipments = 0;
-    for (i64 number = first; number < tiles.count(); number += stride) {
-      const auto tile = tiles.at(number);
-      if (!tiles.has(tile)) continue;
-      if constexpr (Tiles::parts > 1) {
-        if (tiles.parts_of(tile).count > 1) continue;  // those who multiply add it up
-      }
-      if (!ship_tile<Config, warps>(block, tiles, tile, number, stride, shipments++)) return;
-    }
-  }
-
-  /// False if there is no such tile, since its wait ran out of time.
-  template <typename Config, int warps, typename Tiles, typename Tile>
-  __device__ static bool ship_tile(Shared<Config>& block, const Tiles& tiles, const Tile& tile, i64 number, i64 stride,
-                                   u32 shipments) {
-    const int thread = thread_index() - 32;
-    const auto sync_shippers = [] {
-      if constexpr (warps == 1) {
-        platform::sync_warp();
-      } else {
-        platform::sync_group_and(true, shipping_group<Config>, warps * 32);
-      }
-    };
-    platform::wait_barrier(block.staged, shipments & 1);
-    if (number == block.stop) return false;
-    const auto place = tiles.place(tile);
-    if (!goes_to_output<decltype(place)> || !is_last(tiles, number, stride)) {
-      block.finished.template send<warps>(place, thread);
-    }
-    sync_shippers();
-    if (thread == 0) platform::arrive(block.shipped);
-    platform::wait_copies_out();
-    if constexpr (warps == 1) platform::sync_warp();
-    if (thread == 0) {
-      tiles.tell(tile);
-      block.teams.told();
-    }
-    return true;
   }
 };
 

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <iris/device/main_loop/wgmma_finished.hpp>
+#include <iris/device/main_loop/wgmma_layout.hpp>
+#include <iris/device/main_loop/wgmma_teams.hpp>
+
+/// What the warps of a block have in common that multiply on sm_90a: shared memory, the ring of stages in it, and the
+/// barriers where they meet.
+namespace iris::device {
+
+constexpr int warpgroup_threads = 128;
+constexpr int rows_of_warpgroup = 64;
+
+/// Its shared memory.
+template <typename Config>
+struct MultiplyingBlock {
+  using Element = typename Config::Element;
+  static_assert(Config::tile_k * sizeof(Element) == staged_row_bytes, "a stage is as deep as a swizzled row is long");
+  static_assert((sizeof(typename Config::Result) == 2 || sizeof(typename Config::Result) == 4) &&
+                    sizeof(typename Config::Accumulate) == 4,
+                "sums in f32 become 16 bits, or stay what they are");
+  static_assert(Config::tile_m == 2 * rows_of_warpgroup && Config::threads == 3 * warpgroup_threads,
+                "a warpgroup moves data, and two multiply 64 rows of a tile each");
+
+  static constexpr i64 never = i64{1} << 62;  ///< a tile that there is not, to stop at
+  static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
+  static constexpr int stage_bytes = (Config::stage_rows + Config::tile_n) * staged_row_bytes;
+
+  /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
+  /// of 64 columns, each in rows along n.
+  struct alignas(1024) Stage {
+    Element a[Config::stage_rows * Config::tile_k];
+    Element b[Config::tile_n * Config::tile_k];
+  };
+  Stage stages[Config::stages];
+  FinishedTile<Config> finished;
+  u64 full[Config::stages];   ///< the stage's copies have come
+  u64 empty[Config::stages];  ///< its products are done
+  u64 staged;                 ///< a finished tile is in shared memory
+  u64 shipped;                ///< it has left
+  u64 fetched[2];             ///< a piece is there that is sent beside the products
+  i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
+  u32 failed;                 ///< a wait ran out of time
+  TileTeams<Config> teams;    ///< that complete tiles
+};
+
+/// A place in the ring of stages, and the parity of its turn.
+template <typename Config>
+struct StageTurn {
+  int stage = 0;
+  u32 parity = 0;
+
+  __device__ __forceinline__ void advance() {
+    if (++stage == Config::stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// Groups of threads that meet in barriers, beside the teams.
+template <typename Config>
+constexpr u32 multiplying_group = TileTeams<Config>::most;
+template <typename Config>
+constexpr u32 shipping_group = multiplying_group<Config> + 1;
+
+/// Whether a tile belongs in the output matrix, rather than in an image that other ranks are sent.
+template <typename Place>
+constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
+
+/// Whether the block has no other tile after that one, so that those who multiply have time to send it.
+template <typename Tiles>
+__device__ __forceinline__ bool is_last_tile(const Tiles& tiles, i64 number, i64 stride) {
+  return number + stride >= tiles.count();
+}
+
+}  // namespace iris::device

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <iris/device/main_loop/wgmma_block.hpp>
+
+/// How operands come to the main loop of sm_90a.
+namespace iris::device {
+
+/// A warp waits for operands, and one of its threads fills the stages. A tile of which a later slice does not come is
+/// loaded all the same, since there is no way out of a product: its result does not matter any more.
+template <typename Config>
+struct StageLoader {
+  using Block = MultiplyingBlock<Config>;
+  using Turn = StageTurn<Config>;
+
+  template <typename Tiles>
+  __device__ static void run(Block& block, const Tiles& tiles, i64 first, i64 stride) {
+    const ThreadGroup warp = {thread_index() % 32, 32};
+    Turn turn;
+    bool arrived = true;
+    for (i64 number = first; number < tiles.count(); number += stride) {
+      const auto tile = tiles.at(number);
+      if (!tiles.has(tile)) continue;
+      const auto product = tiles.product(tile);
+#pragma unroll 1
+      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
+        arrived = platform::sync_warp_and(arrived && tiles.wait(tile, slice, warp));
+        if (!arrived && warp.index == 0) block.failed = 1;
+        if (!arrived && slice == 0) {
+          if (warp.index == 0) give_up(block, number, turn);
+          return;
+        }
+        const Range stages = stages_of_slice<Config>(product.a.columns, slice, Tiles::slices);
+        if (warp.index == 0) load_slice(block, product, stages, turn);
+        platform::sync_warp();  // nobody polls for the next slice while this one is loaded
+      }
+    }
+  }
+
+ private:
+  __device__ static void give_up(Block& block, i64 number, const Turn& turn) {
+    block.stop = number;
+    platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
+    platform::arrive(block.full[turn.stage]);
+  }
+
+  template <typename Product>
+  __device__ static void load_slice(Block& block, const Product& product, Range stages, Turn& turn) {
+    const auto& a = product.a;
+    const i32 row = a.first_row + static_cast<i32>(product.origin.row);
+    const i32 column = static_cast<i32>(product.origin.column);
+    const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
+    platform::fence_async_copies();  // after what the waits have acquired
+    for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
+      auto& stage = block.stages[turn.stage];
+      u64& full = block.full[turn.stage];
+      platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
+      platform::arrive_and_expect(full, Block::stage_bytes);
+      if (a.map != nullptr) {
+#pragma unroll
+        for (int of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
+          platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
+        }
+      } else {
+        platform::copy_in(stage.a, a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
+                          sizeof(stage.a), full);
+      }
+      if constexpr (Config::LayoutB::contiguous_along_k) {
+        platform::copy_box(stage.b, product.b.map, k * Config::tile_k, column, full);
+      } else {
+#pragma unroll
+        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
+          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
+                             k * Config::tile_k, full);
+        }
+      }
+      turn.advance();
+    }
+  }
+};
+
+}  // namespace iris::device
