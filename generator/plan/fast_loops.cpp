@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "generator/plan/wgmma_stages.hpp"
+
 namespace irisgen {
 
 double speed_of(const Target& target, Dtype dtype) {
@@ -79,8 +81,6 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 // sm_90a: device/main_loop/wgmma.hpp.
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-constexpr std::int64_t wgmma_depth = 64;   // 128 bytes
-constexpr std::int64_t swizzled_rows = 8;  // together
 constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 224, wgmma_depth, 384, 16},
                                     Tiles{128, 192, wgmma_depth, 384, 16}, Tiles{128, 160, wgmma_depth, 384, 16},
                                     Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 96, wgmma_depth, 384, 16},
@@ -362,57 +362,6 @@ const FastLoop* fast_loop_of(const Target& target, Dtype dtype) {
     return loop.platform == target.platform && takes;
   });
   return found == fast_loops.end() ? nullptr : found;
-}
-
-std::int64_t wgmma_stride(std::int64_t tile_n) {
-  constexpr std::int64_t padding = 8;
-  return tile_n + padding;
-}
-
-std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m) {
-  const auto rows = static_length(problem, products.rows);
-  if (!rows) return tile_m;
-  return std::min(tile_m, std::max(swizzled_rows, divide_up(*rows, swizzled_rows) * swizzled_rows));
-}
-
-std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
-  const bool halves = products.sends_beside && stage_rows > 64 && stage_rows % (2 * swizzled_rows) == 0;
-  return halves ? stage_rows / 2 : stage_rows;
-}
-
-std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
-                          std::int64_t tile_n) {
-  constexpr std::int64_t most = 16;
-  constexpr std::int64_t row_bytes = 128;
-  constexpr std::int64_t tile_m = 128;
-  constexpr std::int64_t barriers = 1024;
-  const std::int64_t finished = tile_m * wgmma_stride(tile_n) * iris::bytes_of(request.problem.result);
-  const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * row_bytes : 0;
-  return std::min(most,
-                  (request.target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * row_bytes));
-}
-
-std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
-                                        std::int64_t box_rows) {
-  const int panel_columns = static_cast<int>(depth_of(request.problem, wgmma_depth));
-  std::vector<iris::MatrixMap> maps;
-  const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
-                       std::int64_t box_rows) {
-    maps.push_back({.buffer = std::string(buffer),
-                    .dtype = request.problem.dtype,
-                    .rows = rows,
-                    .columns = columns,
-                    .box_rows = static_cast<int>(box_rows),
-                    .box_columns = panel_columns});
-  };
-  add("a", products.a_rows, {"k"}, box_rows);
-  if (request.problem.layout_b == iris::Layout::nk) {
-    add("b", products.columns, {"k"}, tiles.n);
-  } else {
-    add("b", {"k"}, products.columns, tiles.k);
-  }
-  if (products.by_copy_engine) add("gathered", {"m"}, {"k"}, box_rows);
-  return maps;
 }
 
 std::string reason_of(const FastLoop& loop, const Request& request, const Products& products) {

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "generator/plan/matmul_planning.hpp"
 
@@ -50,19 +48,5 @@ std::string reason_of(const FastLoop& loop, const Request& request, const Produc
 double speed_of(const Target& target, Dtype dtype);
 /// How deep tiles are that are so deep with elements of 16 bits.
 std::int64_t depth_of(const Problem& problem, std::int64_t of_16_bits);
-
-/// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
-std::int64_t wgmma_stride(std::int64_t tile_n);
-/// Rows of A in a stage: those of a tile, fewer where there are fewer.
-std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m);
-/// Rows of A in one copy.
-std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
-/// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
-/// its products, two copies' worth of these.
-std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
-                          std::int64_t tile_n);
-/// What its tensor copies read.
-std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
-                                        std::int64_t box_rows);
 
 }  // namespace irisgen

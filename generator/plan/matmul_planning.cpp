@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "generator/plan/loop_times.hpp"
+#include "generator/plan/wgmma_stages.hpp"
 
 namespace irisgen {
 namespace {

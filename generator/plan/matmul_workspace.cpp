@@ -1,5 +1,6 @@
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/wgmma_stages.hpp"
 
 // How much room products' kernels have on the heap, in the layouts of device/main_loop/.
 namespace irisgen {

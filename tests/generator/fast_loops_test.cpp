@@ -375,42 +375,6 @@ TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
   }
 }
 
-/// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
-TEST(MainLoop, HoldsAsManyStagesAsFit) {
-  for (int tile_n = 64; tile_n <= 256; tile_n += 32) {
-    const Plan product = plan("matmul",
-                              "world: 1, dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 512, k: 512}, "
-                              "config: {tile_n: " +
-                                  std::to_string(tile_n) + "}",
-                              "sm_90a");
-    const std::int64_t stages = product.kernels[0].number("stages");
-    EXPECT_GE(stages, 3);
-    const auto bytes_of = [&](std::int64_t held) {
-      return held * (128 + tile_n) * 64 * 2 + 128 * (tile_n + 8) * 2 + 1024;
-    };
-    EXPECT_LE(bytes_of(stages), 227 * 1024) << tile_n;
-    EXPECT_GT(bytes_of(stages + 1), 227 * 1024) << tile_n;
-  }
-}
-
-/// Two pieces that are sent beside the products take the place of stages.
-TEST(MainLoop, LeavesRoomForWhatIsSentBesideTheProducts) {
-  const auto kernel = [](const std::string& m) {
-    return plan("all_gather_matmul",
-                "variant: fused_sequential, world: 2, dtype: bf16, config: {tile_n: 128}, shape: {n: 8192, k: 8192, "
-                "m: " +
-                    m + "}",
-                "sm_90a")
-        .kernels[0];
-  };
-  EXPECT_EQ(kernel("8192").number("box_rows"), 64);
-  EXPECT_EQ(kernel("8192").number("stages"), 5);
-  EXPECT_EQ(kernel("8192").maps.at(0).box_rows, 64);
-  EXPECT_EQ(kernel("224").number("box_rows"), 56);
-  EXPECT_EQ(kernel("208").number("box_rows"), 104);  // of two halves one would begin within eight swizzled rows
-  EXPECT_EQ(kernel("48").number("box_rows"), 24);
-}
-
 /// Rows that go first cost their time before the product's.
 TEST(MainLoop, PredictsThatRowsGoFirstWhereTheyCannotGoBeside) {
   const std::string shape = "world: 8, dtype: f32, shape: {m: 8192, n: 128, k: 8192}, variant: ";
@@ -431,22 +395,6 @@ TEST(MainLoop, ChoosesTheVariantThatWasFastest) {
   EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 7168, k: 8192"), "workgroup_specialized");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 8192, n: 1280, k: 8192"), "producer_consumer");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 16384, n: 7168, k: 8192"), "producer_consumer");
-}
-
-/// Rows that do not exist take no place, in groups of eight.
-TEST(MainLoop, HoldsTheRowsThatThereAre) {
-  const auto kernel = [](const std::string& m) {
-    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {n: 8192, k: 8192, m: " + m + "}", "sm_90a")
-        .kernels[0];
-  };
-  EXPECT_EQ(kernel("0").number("stage_rows"), 8);
-  EXPECT_EQ(kernel("1").number("stage_rows"), 8);
-  EXPECT_EQ(kernel("17").number("stage_rows"), 24);
-  EXPECT_EQ(kernel("17").maps.at(0).box_rows, 24);
-  EXPECT_EQ(kernel("121").number("stage_rows"), 128);
-  EXPECT_EQ(kernel("500").number("stage_rows"), 128);
-  EXPECT_EQ(kernel("dynamic").number("stage_rows"), 128);
-  EXPECT_EQ(kernel("1").number("stages"), 16);
 }
 
 }  // namespace

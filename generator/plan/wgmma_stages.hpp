@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "generator/plan/fast_loops.hpp"
+
+/// What sm_90a's main loop of matrix units holds in shared memory, and what the host prepares for its copies.
+namespace irisgen {
+
+inline constexpr std::int64_t wgmma_depth = 64;  ///< of a stage, of operands of 16 bits: 128 bytes
+
+/// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
+std::int64_t wgmma_stride(std::int64_t tile_n);
+/// Rows of A in a stage: those of a tile, fewer where there are fewer.
+std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m);
+/// Rows of A in one copy.
+std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
+/// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside
+/// its products, two copies' worth of these.
+std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
+                          std::int64_t tile_n);
+/// What its tensor copies read.
+std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
+                                        std::int64_t box_rows);
+
+}  // namespace irisgen
