@@ -271,15 +271,17 @@ products() { kernels "$1" bf16 "n: 1" "m: $((150 * $1)), n: $((264 * $1)), k: 32
 products "$gpus" >"$work/products.yaml"
 # Blocks that wait for one another, of all ranks that share a GPU, must fit on it.
 products "$ranks" | sed 's/variant: split_k,/& config: {blocks: 64},/' >"$work/processes_products.yaml"
-echo "  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_wide_bytes, pattern: matmul, variant: tiled, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 400, k: 336}, config: {tile_n: 192}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_singles, pattern: matmul, variant: tiled, dtype: f32, shape: {m: 300, n: 200, k: 131}, config: {tile_m: 256}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_few_rows, pattern: matmul, variant: split_k, dtype: f32, layout: {b: nk}, shape: {m: 5, n: 600, k: 331}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}" >>"$work/products.yaml"
-echo "  - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}}" >>"$work/products.yaml"
-# Of 15 tiles the blocks make 12 whole and 3 in parts.
-echo "  - {name: matmul_tiles_left, pattern: matmul, variant: split_k, shape: {m: 600, n: 520, k: 328}, config: {blocks: 12, tile_n: 256, parts: 4}}" >>"$work/products.yaml"
+cat >>"$work/products.yaml" <<'END'
+  - {name: matmul_columns_of_b, pattern: matmul, layout: {b: nk}, shape: {m: 300, n: 99, k: 328}}
+  - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}
+  - {name: matmul_of_wide_bytes, pattern: matmul, variant: tiled, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 400, k: 336}, config: {tile_n: 192}}
+  - {name: matmul_of_singles, pattern: matmul, variant: tiled, dtype: f32, shape: {m: 300, n: 200, k: 131}, config: {tile_m: 256}}
+  - {name: matmul_of_few_rows, pattern: matmul, variant: split_k, dtype: f32, layout: {b: nk}, shape: {m: 5, n: 600, k: 331}}
+  - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}
+  - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}}
+  # Of 15 tiles the blocks make 12 whole and 3 in parts.
+  - {name: matmul_tiles_left, pattern: matmul, variant: split_k, shape: {m: 600, n: 520, k: 328}, config: {blocks: 12, tile_n: 256, parts: 4}}
+END
 {
   echo "irisgen: 1"
   echo "defaults: {world: 2, layout: {b: nk}, dtype: [f16, bf16, tf32, e4m3], shape: {m: 4096, n: 4096, k: 4096}}"
