@@ -158,6 +158,7 @@ struct FinishedTile {
     constexpr int packs_of_all = count * packs_of_row;
     constexpr int together = packs_of_all % (4 * threads) == 0 ? 4 : 2;  // more would take registers from the products
     constexpr bool whole_rounds = packs_of_all % (together * threads) == 0;
+    static_assert(whole_rounds || count == Config::tile_m, "beyond the last row lie those of other warps");
     const Target to = target_of(place);
 #pragma unroll 1
     for (int first = thread; first < packs_of_all; first += threads * together) {
