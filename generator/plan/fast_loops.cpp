@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "generator/plan/wgmma_stages.hpp"
 
@@ -73,6 +75,34 @@ bool is_alone(const Products& products) {
          !products.completes_tiles && products.parts == 1;
 }
 
+/// The tiles of a table of what has been measured of each.
+template <typename Measured, std::size_t count>
+constexpr std::array<Tiles, count> tiles_in(const std::array<Measured, count>& table) {
+  std::array<Tiles, count> tiles{};
+  std::ranges::transform(table, tiles.begin(), &Measured::tiles);
+  return tiles;
+}
+
+/// The row of one of its tiles.
+template <typename Measured, std::size_t count>
+const Measured& row_of(const std::array<Measured, count>& table, const Tiles& tiles) {
+  return *std::ranges::find_if(table,
+                               [&](const Measured& row) { return row.tiles.m == tiles.m && row.tiles.n == tiles.n; });
+}
+
+/// "A, B or C" of what `text_of` says of those tiles that a block has room for.
+std::string alternatives(const Problem& problem, const Products& products, std::span<const Tiles> tiles,
+                         bool (*holds)(const Problem&, const Products&, const Tiles&),
+                         std::string (*text_of)(const Tiles&)) {
+  std::vector<std::string> texts;
+  for (const Tiles& each : tiles) {
+    if (holds(problem, products, each)) texts.push_back(text_of(each));
+  }
+  std::string text = texts.front();
+  for (std::size_t i = 1; i < texts.size(); ++i) text += (i + 1 < texts.size() ? ", " : " or ") + texts[i];
+  return text;
+}
+
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us) {
   const double flops = 2.0 * static_cast<double>(tiles.m * tiles.n) * k;
   return flops / (target.matrix_burst_tflops / target.compute_units * share_of_rate) / 1e6 + between_us;
@@ -81,10 +111,26 @@ double tile_us(const Target& target, const Tiles& tiles, double k, double share_
 // sm_90a: device/main_loop/wgmma.hpp.
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-constexpr std::array wgmma_tiles = {Tiles{128, 256, wgmma_depth, 384, 16}, Tiles{128, 224, wgmma_depth, 384, 16},
-                                    Tiles{128, 192, wgmma_depth, 384, 16}, Tiles{128, 160, wgmma_depth, 384, 16},
-                                    Tiles{128, 128, wgmma_depth, 384, 16}, Tiles{128, 96, wgmma_depth, 384, 16},
-                                    Tiles{128, 64, wgmma_depth, 384, 16}};
+/// At depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and between a tile and the
+/// next some time is lost, less where a warp stores a tile's rows in place of copies. Measured on an H200; 8-bit
+/// floats, for which what comes into shared memory is the limit, on an H100; of those a block has no room for wider
+/// tiles.
+struct WgmmaMeasured {
+  Tiles tiles;
+  double share;
+  double share_of_bytes;
+  double between_copies_us;
+  double between_stores_us;
+};
+constexpr Tiles wgmma_tile(std::int64_t columns) {
+  return {128, columns, wgmma_depth, 384, 16};
+}
+constexpr std::array wgmma_table = {
+    WgmmaMeasured{wgmma_tile(256), 1, 0, 1.5, 1.5},       WgmmaMeasured{wgmma_tile(224), 0.975, 0, 1.9, 1.9},
+    WgmmaMeasured{wgmma_tile(192), 0.96, 1.05, 1.9, 1.9}, WgmmaMeasured{wgmma_tile(160), 0.94, 1.01, 1.9, 1.9},
+    WgmmaMeasured{wgmma_tile(128), 0.95, 0.92, 2.5, 1.9}, WgmmaMeasured{wgmma_tile(96), 0.76, 0.76, 2.8, 1.6},
+    WgmmaMeasured{wgmma_tile(64), 0.61, 0.61, 3.0, 1.3}};
+constexpr std::array wgmma_tiles = tiles_in(wgmma_table);
 
 /// Of 8-bit elements each sum takes two registers: one of a stage, one of all; beside tiles that are gone through once
 /// more there are fewer. Results of 32 bits take twice the shared memory. Where B is contiguous along n, copies bring
@@ -97,13 +143,12 @@ bool wgmma_holds(const Problem& problem, const Products& products, const Tiles& 
 }
 
 std::string wgmma_widths(const Problem& problem, const Products& products) {
-  if (iris::bytes_of(problem.dtype) == 4) return "64, 96 or 128 for elements of 32 bits";
-  if (iris::bytes_of(problem.dtype) == 1) {
-    return "a multiple of 32 from 64 to " + std::string(products.completes_tiles ? "128" : "192") +
-           " for elements of 8 bits";
-  }
-  return problem.layout_b == iris::Layout::kn ? "64, 128, 192 or 256 for a B as (k,n)"
-                                              : "a multiple of 32 from 64 to 256";
+  const int bytes = iris::bytes_of(problem.dtype);
+  return alternatives(problem, products, wgmma_tiles, wgmma_holds,
+                      [](const Tiles& tiles) { return std::to_string(tiles.n); }) +
+         (bytes != 2                             ? " for elements of " + std::to_string(8 * bytes) + " bits"
+          : problem.layout_b == iris::Layout::kn ? " for a B as (k,n)"
+                                                 : "");
 }
 
 std::string obstacle_to_wgmma(const Request& request, const Products& products) {
@@ -139,29 +184,13 @@ bool multiplies_columns(const Problem& problem, const Products& products, const 
          wgmma_stage_rows(problem, products, tiles.m) == tiles.m;
 }
 
-/// Measured on an H200, at depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and
-/// between a tile and the next some time is lost, less where a warp stores a tile's rows in place of copies.
 double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
                      double k) {
-  struct Measured {
-    std::int64_t tile_n;
-    double share;
-    double between_copies_us;
-    double between_stores_us;
-  };
-  constexpr std::array table = {Measured{256, 1, 1.5, 1.5},    Measured{224, 0.975, 1.9, 1.9},
-                                Measured{192, 0.96, 1.9, 1.9}, Measured{160, 0.94, 1.9, 1.9},
-                                Measured{128, 0.95, 2.5, 1.9}, Measured{96, 0.76, 2.8, 1.6},
-                                Measured{64, 0.61, 3.0, 1.3}};
-  const Measured& row = *std::ranges::find(table, tiles.n, &Measured::tile_n);
-  // Measured on an H100: the other of 64 columns, and 8-bit floats, for which what comes into shared memory is the
-  // limit.
-  constexpr double share_of_columns = 0.70;
+  constexpr double share_of_columns = 0.70;  // measured on an H100
+  const WgmmaMeasured& row = row_of(wgmma_table, tiles);
   const bool of_bytes = iris::bytes_of(problem.dtype) == 1;
   const double share = multiplies_columns(problem, products, tiles) ? share_of_columns
-                       : of_bytes && tiles.n == 192                 ? 1.05
-                       : of_bytes && tiles.n == 160                 ? 1.01
-                       : of_bytes && tiles.n == 128                 ? 0.92
+                       : of_bytes                                   ? row.share_of_bytes
                                                                     : row.share;
   const bool stored = products.shipped_bytes == 0;
   return tile_us(target, tiles, k, share, stored ? row.between_stores_us : row.between_copies_us);
@@ -219,12 +248,22 @@ double mfma_tile_us(const Problem&, const Target& target, const Products&, const
 
 constexpr std::array fma_staged_dtypes = {Dtype::f32};
 constexpr std::int64_t fma_staged_depth = 32;  // 16 of f32
-constexpr std::array fma_staged_tiles = {
-    Tiles{256, 128, fma_staged_depth, 256, 16}, Tiles{128, 256, fma_staged_depth, 256, 16},
-    Tiles{128, 128, fma_staged_depth, 256, 16}, Tiles{64, 128, fma_staged_depth, 256, 16},
-    Tiles{128, 64, fma_staged_depth, 256, 16},  Tiles{64, 64, fma_staged_depth, 256, 16},
-    Tiles{32, 256, fma_staged_depth, 256, 16},  Tiles{16, 256, fma_staged_depth, 256, 16},
-    Tiles{16, 128, fma_staged_depth, 256, 16}};
+/// Measured on an H100, 4096 deep, of B as (k,n) and as (n,k); few rows wait for memory.
+struct FmaStagedMeasured {
+  Tiles tiles;
+  double share_kn;
+  double share_nk;
+};
+constexpr Tiles fma_staged_tile(std::int64_t rows, std::int64_t columns) {
+  return {rows, columns, fma_staged_depth, 256, 16};
+}
+constexpr std::array fma_staged_table = {
+    FmaStagedMeasured{fma_staged_tile(256, 128), 0.88, 0.84}, FmaStagedMeasured{fma_staged_tile(128, 256), 0.88, 0.84},
+    FmaStagedMeasured{fma_staged_tile(128, 128), 0.82, 0.78}, FmaStagedMeasured{fma_staged_tile(64, 128), 0.73, 0.65},
+    FmaStagedMeasured{fma_staged_tile(128, 64), 0.68, 0.65},  FmaStagedMeasured{fma_staged_tile(64, 64), 0.52, 0.49},
+    FmaStagedMeasured{fma_staged_tile(32, 256), 0.68, 0.53},  FmaStagedMeasured{fma_staged_tile(16, 256), 0.41, 0.30},
+    FmaStagedMeasured{fma_staged_tile(16, 128), 0.37, 0.28}};
+constexpr std::array fma_staged_tiles = tiles_in(fma_staged_table);
 
 /// The largest tiles leave too few registers for anything but a product of one matrix in memory.
 bool fma_staged_holds(const Problem& /*problem*/, const Products& products, const Tiles& tiles) {
@@ -238,26 +277,17 @@ std::string obstacle_to_fma_staged(const Request& request, const Products& produ
     return fma_staged_holds(request.problem, products, tiles) && allows(request, tiles);
   });
   if (!has_tile) {
-    return std::string("they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256") +
-           (is_alone(products) ? ", 256 x 128 or 128 x 256" : " beside other work");
+    const auto size = [](const Tiles& tiles) { return std::to_string(tiles.m) + " x " + std::to_string(tiles.n); };
+    return "they take tiles of " + alternatives(request.problem, products, fma_staged_tiles, fma_staged_holds, size) +
+           (is_alone(products) ? "" : " beside other work");
   }
   const std::int64_t depth = depth_of(request.problem, fma_staged_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }
 
-/// Measured on an H100, 4096 deep; few rows wait for memory.
 double fma_staged_tile_us(const Problem& problem, const Target& target, const Products&, const Tiles& tiles, double k) {
-  struct Measured {
-    std::int64_t tile_m, tile_n;
-    double share_kn, share_nk;
-  };
-  constexpr std::array table = {
-      Measured{256, 128, 0.88, 0.84}, Measured{128, 256, 0.88, 0.84}, Measured{128, 128, 0.82, 0.78},
-      Measured{64, 128, 0.73, 0.65},  Measured{128, 64, 0.68, 0.65},  Measured{64, 64, 0.52, 0.49},
-      Measured{32, 256, 0.68, 0.53},  Measured{16, 256, 0.41, 0.30},  Measured{16, 128, 0.37, 0.28}};
-  const Measured& row = *std::ranges::find_if(
-      table, [&](const Measured& each) { return each.tile_m == tiles.m && each.tile_n == tiles.n; });
+  const FmaStagedMeasured& row = row_of(fma_staged_table, tiles);
   return tile_us(target, tiles, k, problem.layout_b == iris::Layout::nk ? row.share_nk : row.share_kn, 2.0);
 }
 

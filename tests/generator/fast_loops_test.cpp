@@ -274,7 +274,9 @@ TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
   expect_plain("threads: 128", "they take blocks of 256 threads");
   expect_plain("tile_k: 32", "they take a tile_k of 16");
   for (const char* config : {"tile_m: 32, tile_n: 128", "tile_m: 256, tile_n: 64", "tile_m: 8"}) {
-    expect_plain(config, "they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256, 256 x 128 or 128 x 256");
+    expect_plain(config,
+                 "they take tiles of 256 x 128, 128 x 256, 128 x 128, 64 x 128, 128 x 64, 64 x 64, 32 x 256, 16 x 256 "
+                 "or 16 x 128");
   }
   // Beside other work the largest tiles would not stay in registers.
   const auto fused = [](const std::string& config) {
@@ -284,8 +286,8 @@ TEST(MainLoop, FeedsMultiplyAddsOfF32FromStages) {
   };
   EXPECT_EQ(sums(fused("")), 128 * 128);
   EXPECT_EQ(main_loop(fused(", config: {tile_m: 256}")).reason,
-            "no stages in shared memory: they take tiles of 64 or 128 x 64 or 128, 32 x 256, 16 x 128 or 256 "
-            "beside other work");
+            "no stages in shared memory: they take tiles of 128 x 128, 64 x 128, 128 x 64, 64 x 64, 32 x 256, 16 x 256 "
+            "or 16 x 128 beside other work");
   EXPECT_EQ(product(large, "gfx942").kernels[0].main_loop(), MainLoop::mfma);
   EXPECT_EQ(product(large, "host").kernels[0].main_loop(), MainLoop::fma);
 }
@@ -324,11 +326,11 @@ TEST(MainLoop, TakesTilesOfAnyWidthWhereBIsAlongK) {
   }
   const auto reason = [&](const std::string& rest) { return main_loop(planned(rest)).reason; };
   EXPECT_EQ(reason("dtype: bf16, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of 64, 128, 192 or 256 for a B as (k,n)");
+            "no matrix units: they take a tile_n of 256, 192, 128 or 64 for a B as (k,n)");
   EXPECT_EQ(reason("dtype: bf16, layout: {b: nk}, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of a multiple of 32 from 64 to 256");
+            "no matrix units: they take a tile_n of 256, 224, 192, 160, 128, 96 or 64");
   EXPECT_EQ(reason("dtype: e4m3, layout: {b: nk}, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of a multiple of 32 from 64 to 192 for elements of 8 bits");
+            "no matrix units: they take a tile_n of 192, 160, 128, 96 or 64 for elements of 8 bits");
 }
 
 /// As it was fastest on an H100: narrow tiles where one warpgroup makes them transposed, of at least 128 rows.
