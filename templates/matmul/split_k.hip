@@ -30,11 +30,17 @@ struct Tiles : TileSequence {
   __device__ i64 count() const { return whole + left * parts; }
   __device__ Tile at(i64 number) const {
     if (number < whole) return {number, 0, 1};
-    const i64 part = number - whole;
-    return {whole + part / parts, static_cast<i32>(part % parts), parts};
+    const i64 block = number - whole;
+    if (in_one_row()) return {whole + block / parts, static_cast<i32>(block % parts), parts};
+    return {whole + block % left, static_cast<i32>(block / left), parts};
   }
-  // Of its parts the first one, and the block that makes it: the next ones follow, each made by the next block.
-  __device__ i64 first_part(const Tile& tile) const { return (tile.index - whole) * parts; }
+  // Blocks side by side make tiles side by side, of the same part, so that they read the same of B. Where all tiles
+  // have the same rows they would share A alone, which is little: there they make parts of one tile, each of which
+  // reads on from where the one before ends.
+  __device__ bool in_one_row() const { return rows <= Config::tile_m; }
+  __device__ i64 block_of(const Tile& tile, i64 part) const {
+    return in_one_row() ? (tile.index - whole) * parts + part : part * left + tile.index - whole;
+  }
   __device__ TileOrigin origin(const Tile& tile) const { return tile_at<Config>(tile.index, rows, output.columns); }
   __device__ Range depth(const Tile& tile) const {
     return tile.parts == 1 ? Range{0, k} : shard_of(k, parts, tile.part, Config::tile_k);
@@ -47,7 +53,7 @@ struct Tiles : TileSequence {
   }
 
   __device__ TileParts<Config> parts_of(const Tile& tile) const {
-    return {sums + first_part(tile) * TileParts<Config>::part_elements, tile.part, tile.parts};
+    return {sums + (tile.index - whole) * parts * TileParts<Config>::part_elements, tile.part, tile.parts};
   }
   __device__ void tell(const Tile& tile) const {
     if (tile.parts == 1) return;  // nobody waits for it
@@ -57,7 +63,7 @@ struct Tiles : TileSequence {
   __device__ bool wait_for_parts(const Tile& tile, ThreadGroup group) const {
     bool arrived = true;
     for (i64 part = group.index; part < parts; part += group.size) {
-      const i64 flag = own_flag<Config>(first_part(tile) + part);
+      const i64 flag = own_flag<Config>(block_of(tile, part));
       arrived = wait_acquire(launch, flag, /*step=*/0, launch.context.rank, Wait::step) && arrived;
     }
     return arrived;
