@@ -1,0 +1,56 @@
+#include "generator/plan/fast_loops/rows.hpp"
+
+/// sm_90a, f64: device/main_loop/mma.hpp.
+namespace irisgen {
+namespace {
+
+constexpr std::array mma_dtypes = {Dtype::f64};
+constexpr std::int64_t mma_depth = 64;  // 128 bytes
+constexpr std::array mma_tiles = {Tiles{128, 128, mma_depth, 256, 16}, Tiles{128, 64, mma_depth, 256, 16},
+                                  Tiles{64, 128, mma_depth, 256, 16}, Tiles{64, 64, mma_depth, 256, 16}};
+
+/// The largest tile leaves no registers for anything but a product of one matrix in memory.
+bool mma_holds(const Problem& /*problem*/, const Products& products, const Tiles& tiles) {
+  return (is_alone(products) && products.depth_parts == 1) || tiles.m * tiles.n <= 8192;
+}
+
+std::string obstacle_to_mma(const Request& request, const Products& products) {
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
+  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
+  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), mma_depth, 0, 0};
+  if (!mma_holds(request.problem, products, wanted)) {
+    return "they take a tile of 128 x 64 or 64 x 128 at most beside other work";
+  }
+  const std::int64_t depth = depth_of(request.problem, mma_depth);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
+  return "";
+}
+
+/// Measured on an H100, 4096 deep.
+double mma_tile_us(const Problem&, const Target& target, const Products&, const Tiles& tiles, double k) {
+  const std::int64_t elements = tiles.m * tiles.n;
+  const double share = elements >= 16384 ? 0.81 : elements >= 8192 ? 0.70 : 0.57;
+  return tile_us(target, tiles, k, share, 2.0);
+}
+
+}  // namespace
+
+constinit const FastLoop mma_loop = {
+    .platform = Platform::nvidia,
+    .main_loop = MainLoop::mma,
+    .alone_for = mma_dtypes,
+    .tiles = mma_tiles,
+    .of_any_size = 1,  // the largest leaves too few registers for lengths that are no constants
+    .comm_blocks = 8,  // each of them a whole compute unit
+    .sending_blocks = {},
+    .obstacle = obstacle_to_mma,
+    .holds = mma_holds,
+    .tile_us = mma_tile_us,
+    .called = "matrix units",
+    .reason = "matrix units, fed from four stages in shared memory",
+    .threads_reason = "two warps for each of a compute unit's matrix units",
+    .depth_reason = "two products, 128 bytes"};
+
+}  // namespace irisgen

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "generator/plan/fast_loops.hpp"
+
+/// The rows of the table of fast loops, and what they have in common. Each says why it cannot be taken (nothing if it
+/// can), which tiles a block has room for, and how long it takes for one, k deep.
+namespace irisgen {
+
+extern const FastLoop fma_staged_loop;
+extern const FastLoop mfma_loop;
+extern const FastLoop mma_loop;
+extern const FastLoop wgmma_loop;
+
+/// Why a loop takes no such elements, or no such sums; empty if it does.
+std::string obstacle_of_types(const Request& request);
+/// Why rows of A or B may not be read 16 bytes at a time; empty if they are.
+std::string obstacle_of_rows(const Problem& problem, const Products& products);
+
+/// Whether the user has set `key` to none of these.
+bool differs(const Request& request, const char* key, std::initializer_list<std::int64_t> values);
+
+/// Whether a launch makes one product of matrices in memory, and no more.
+bool is_alone(const Products& products);
+
+/// "A, B or C" of what `text_of` says of those tiles that a block has room for.
+std::string alternatives(const Problem& problem, const Products& products, std::span<const Tiles> tiles,
+                         bool (*holds)(const Problem&, const Products&, const Tiles&),
+                         std::string (*text_of)(const Tiles&));
+
+/// Of a compute unit that multiplies at such a share of its full rate.
+double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us);
+
+/// The tiles of a table of what has been measured of each.
+template <typename Measured, std::size_t count>
+constexpr std::array<Tiles, count> tiles_in(const std::array<Measured, count>& table) {
+  std::array<Tiles, count> tiles{};
+  std::ranges::transform(table, tiles.begin(), &Measured::tiles);
+  return tiles;
+}
+
+/// The row of one of its tiles.
+template <typename Measured, std::size_t count>
+const Measured& row_of(const std::array<Measured, count>& table, const Tiles& tiles) {
+  return *std::ranges::find_if(table,
+                               [&](const Measured& row) { return row.tiles.m == tiles.m && row.tiles.n == tiles.n; });
+}
+
+}  // namespace irisgen

@@ -1,0 +1,112 @@
+#include "generator/plan/fast_loops/rows.hpp"
+#include "generator/plan/wgmma_stages.hpp"
+
+/// sm_90a: device/main_loop/wgmma.hpp.
+namespace irisgen {
+namespace {
+
+constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
+/// At depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, and between a tile and the
+/// next some time is lost, less where a warp stores a tile's rows in place of copies. Measured on an H200; 8-bit
+/// floats, for which what comes into shared memory is the limit, on an H100; of those a block has no room for wider
+/// tiles.
+struct WgmmaMeasured {
+  Tiles tiles;
+  double share;
+  double share_of_bytes;
+  double between_copies_us;
+  double between_stores_us;
+};
+constexpr Tiles wgmma_tile(std::int64_t columns) {
+  return {128, columns, wgmma_depth, 384, 16};
+}
+constexpr std::array wgmma_table = {
+    WgmmaMeasured{wgmma_tile(256), 1, 0, 1.5, 1.5},       WgmmaMeasured{wgmma_tile(224), 0.975, 0, 1.9, 1.9},
+    WgmmaMeasured{wgmma_tile(192), 0.96, 1.05, 1.9, 1.9}, WgmmaMeasured{wgmma_tile(160), 0.94, 1.01, 1.9, 1.9},
+    WgmmaMeasured{wgmma_tile(128), 0.95, 0.92, 2.5, 1.9}, WgmmaMeasured{wgmma_tile(96), 0.76, 0.76, 2.8, 1.6},
+    WgmmaMeasured{wgmma_tile(64), 0.61, 0.61, 3.0, 1.3}};
+constexpr std::array wgmma_tiles = tiles_in(wgmma_table);
+
+/// Of 8-bit elements each sum takes two registers: one of a stage, one of all; beside tiles that are gone through once
+/// more there are fewer. Results of 32 bits take twice the shared memory. Where B is contiguous along n, copies bring
+/// panels of 64 columns.
+bool wgmma_holds(const Problem& problem, const Products& products, const Tiles& tiles) {
+  const bool in_panels = problem.layout_b == iris::Layout::kn;
+  const int bytes = iris::bytes_of(problem.dtype);
+  const std::int64_t widest_of_bytes = products.completes_tiles ? 128 : 192;
+  return tiles.n <= (bytes == 1 ? widest_of_bytes : bytes == 2 ? 256 : 128) && (!in_panels || tiles.n % 64 == 0);
+}
+
+std::string wgmma_widths(const Problem& problem, const Products& products) {
+  const int bytes = iris::bytes_of(problem.dtype);
+  return alternatives(problem, products, wgmma_tiles, wgmma_holds,
+                      [](const Tiles& tiles) { return std::to_string(tiles.n); }) +
+         (bytes != 2                             ? " for elements of " + std::to_string(8 * bytes) + " bits"
+          : problem.layout_b == iris::Layout::kn ? " for a B as (k,n)"
+                                                 : "");
+}
+
+std::string obstacle_to_wgmma(const Request& request, const Products& products) {
+  const Problem& problem = request.problem;
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  const std::string bits = std::to_string(8 * iris::bytes_of(problem.dtype));
+  const bool of_16_bits = bits == "16";
+  if (!of_16_bits && problem.layout_b == iris::Layout::kn) {
+    return "they take a B of " + bits + "-bit elements as (n,k) only: write layout: {b: nk}";
+  }
+  if (std::string obstacle = obstacle_of_rows(problem, products); !obstacle.empty()) return obstacle;
+  for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
+    if (static_length(problem, columns) == 0) return columns.extent + " is 0";
+  }
+  const Dimension gathered = products.by_copy_engine ? Dimension{"m"} : products.a_rows;
+  for (const Dimension& rows : {products.a_rows, gathered, products.columns}) {
+    if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";
+  }
+  if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
+  if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
+  const bool has_width = std::ranges::any_of(
+      wgmma_tiles, [&](const Tiles& tiles) { return wgmma_holds(problem, products, tiles) && allows(request, tiles); });
+  if (!has_width) return "they take a tile_n of " + wgmma_widths(problem, products);
+  const std::int64_t depth = depth_of(problem, wgmma_depth);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
+  return "";
+}
+
+/// As device/main_loop/wgmma_layout.hpp has it.
+bool multiplies_columns(const Problem& problem, const Products& products, const Tiles& tiles) {
+  const bool of_16_bits = iris::bytes_of(problem.dtype) == 2 && iris::bytes_of(problem.result) == 2;
+  return tiles.n == 64 && problem.layout_b == iris::Layout::nk && of_16_bits && products.depth_parts == 1 &&
+         wgmma_stage_rows(problem, products, tiles.m) == tiles.m;
+}
+
+double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
+                     double k) {
+  constexpr double share_of_columns = 0.70;  // measured on an H100
+  const WgmmaMeasured& row = row_of(wgmma_table, tiles);
+  const bool of_bytes = iris::bytes_of(problem.dtype) == 1;
+  const double share = multiplies_columns(problem, products, tiles) ? share_of_columns
+                       : of_bytes                                   ? row.share_of_bytes
+                                                                    : row.share;
+  const bool stored = products.shipped_bytes == 0;
+  return tile_us(target, tiles, k, share, stored ? row.between_stores_us : row.between_copies_us);
+}
+
+}  // namespace
+
+constinit const FastLoop wgmma_loop = {
+    .platform = Platform::nvidia,
+    .main_loop = MainLoop::wgmma,
+    .alone_for = {},
+    .tiles = wgmma_tiles,
+    .of_any_size = 0,
+    .comm_blocks = 8,  // each of them a whole compute unit
+    .sending_blocks = wgmma_sending_blocks,
+    .obstacle = obstacle_to_wgmma,
+    .holds = wgmma_holds,
+    .tile_us = wgmma_tile_us,
+    .called = "matrix units",
+    .reason = "matrix units, fed by tensor copies",
+    .threads_reason = "a warpgroup that moves data, two for products and what becomes of them",
+    .depth_reason = "128 bytes, a row of shared memory"};
+
+}  // namespace irisgen

@@ -1,0 +1,78 @@
+#include "generator/plan/loop_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/generator/samples.hpp"
+
+namespace irisgen {
+namespace {
+
+/// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.
+TEST(MainLoop, TakesTheTileThatLeavesFewestUnitsIdle) {
+  const auto tile_n = [](const std::string& shape) {
+    return plan("matmul", "variant: tiled, world: 1, dtype: bf16, shape: {" + shape + "}", "sm_90a")
+        .kernels[0]
+        .number("tile_n");
+  };
+  EXPECT_EQ(tile_n("m: 8192, n: 8192, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
+  EXPECT_EQ(tile_n("m: dynamic, n: 8192, k: 8192"), 256);
+  EXPECT_EQ(tile_n("m: 16, n: 8192, k: 8192"), 64);  // 128 units read B
+}
+
+/// Narrower tiles arrive or leave sooner: those of 192 columns only where nobody sums parts of them.
+TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
+  const auto tile_n = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "world: 2, dtype: bf16, shape: {" + shape, "sm_90a").kernels.back().number("tile_n");
+  };
+  // As they were fastest, of 256, 192 and 128 columns, on two H200s.
+  const std::string gather = "m: 4096, n: 1280, k: 8192}, variant: ";
+  EXPECT_EQ(tile_n("all_gather_matmul", gather + "workgroup_specialized"), 192);
+  EXPECT_EQ(tile_n("all_gather_matmul", gather + "producer_consumer"), 128);
+  EXPECT_EQ(tile_n("all_gather_matmul", "m: 16384, n: 1280, k: 8192}, variant: producer_consumer"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024}"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024}"), 128);
+  for (int n = 1000; n < 3000; n += 200) {
+    EXPECT_NE(tile_n("matmul_all_reduce", "m: 4096, k: 8192, n: " + std::to_string(n) + "}"), 192) << n;
+  }
+}
+
+/// More blocks than run side by side make a product no faster.
+TEST(MainLoop, IsPredictedByTheBlocksThatRunAtOnce) {
+  for (const char* dtype : {"bf16", "f32", "f64"}) {
+    const auto predicted = [&](const std::string& config) {
+      return plan("matmul",
+                  "variant: tiled, world: 1, dtype: " + std::string(dtype) + ", shape: {m: 4096, n: 4096, k: 512}" +
+                      config,
+                  "sm_90a")
+          .prediction.time_us;
+    };
+    EXPECT_NEAR(predicted(", config: {blocks: 2048}"), predicted(""), 0.01) << dtype;
+    EXPECT_GT(predicted(", config: {blocks: 16}"), 4 * predicted("")) << dtype;
+  }
+}
+
+/// Rows that go first cost their time before the product's.
+TEST(MainLoop, PredictsThatRowsGoFirstWhereTheyCannotGoBeside) {
+  const std::string shape = "world: 8, dtype: f32, shape: {m: 8192, n: 128, k: 8192}, variant: ";
+  const auto predicted = [&](const std::string& variant) {
+    return plan("all_gather_matmul", shape + variant, "sm_90a").prediction.time_us;
+  };
+  EXPECT_GT(predicted("fused_sequential"), predicted("bulk_synchronous") - 50);
+}
+
+/// What was the fastest variant where all were measured, on four H200s on 2026-11-22.
+TEST(MainLoop, ChoosesTheVariantThatWasFastest) {
+  const auto chosen = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "world: 4, dtype: bf16, shape: {" + shape + "}", "sm_90a").variant;
+  };
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 1024, n: 8192, k: 1024"), "fused_sequential");
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 16384, n: 8192, k: 1024"), "fused_sequential");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 1280, k: 8192"), "bulk_synchronous");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 7168, k: 8192"), "workgroup_specialized");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 8192, n: 1280, k: 8192"), "producer_consumer");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 16384, n: 7168, k: 8192"), "producer_consumer");
+}
+
+}  // namespace
+}  // namespace irisgen
