@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_3dbebe809605d376 {
+inline namespace builds_9f3126e084799eff {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_3dbebe809605d376
+}  // namespace builds_9f3126e084799eff
 }  // namespace irisgen_kernels
