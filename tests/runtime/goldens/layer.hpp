@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_9f3126e084799eff {
+inline namespace builds_4677f9d739f05eb0 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_9f3126e084799eff
+}  // namespace builds_4677f9d739f05eb0
 }  // namespace irisgen_kernels
