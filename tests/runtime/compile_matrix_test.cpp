@@ -181,5 +181,23 @@ TEST(CompileLargestGrid, IsResidentWithSumsInF64AndF32) {
   }
 }
 
+/// The widest tiles, whose sums take most of what registers there are, beside the work of each pattern, of two ranks.
+TEST(CompileLargestTiles, SpillNothing) {
+  IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
+  const Compiler& nvrtc = *samples::find_compiler("nvrtc");
+  for (const Algorithm& algorithm : test::every_algorithm()) {
+    if (!test::is_matmul(algorithm) || algorithm.variant == "split_k") continue;
+    for (const char* layout : {"kn", "nk"}) {
+      expect_good(nvrtc, test::plan_of({.algorithm = algorithm,
+                                        .world = 2,
+                                        .dtype = "bf16",
+                                        .layout = layout,
+                                        .extents = test::matmul_extents(algorithm, 2, 1024, 8192, 1024),
+                                        .config = "tile_n: 256"},
+                                       "sm_90a"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace iris

@@ -238,9 +238,10 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
         Shape{"kn", 13, 300, 131, 256, true, "f32", 16},
         Shape{"nk", 31, 520, 1000, 256, false, "f32", 32},
         Shape{"nk", 5, 264, 136, 128, false, "f32", 16}}) {
-    // There is no room beside other work, of 8-bit elements beside finished tiles that are gone through once more.
+    // There is no room beside other work of f32, nor of 8-bit elements beside finished tiles that are gone through once
+    // more.
     const bool finishes = algorithm.pattern != "matmul" && algorithm.pattern != "all_gather_matmul";
-    if (tile_m * tile_n > 128 * 128 && algorithm.pattern != "matmul") continue;
+    if (std::string_view(dtype) == "f32" && tile_m * tile_n > 128 * 128 && algorithm.pattern != "matmul") continue;
     if (std::string_view(dtype) == "e4m3" && tile_n > 128 && finishes) continue;
     all.push_back({.algorithm = algorithm,
                    .world = world,

@@ -63,10 +63,13 @@ struct WarpgroupMma {
     MultiplyingBlock<Config> multiplying;
   };
 
-  /// Whether those that multiply need more registers than a third of a compute unit's for each warpgroup, of which the
-  /// first leaves them some.
-  template <typename Config>
-  static constexpr bool moves_registers = sizeof(typename Config::Element) == 1 && Config::tile_n > 128;
+  /// Registers that a thread of the first warpgroup keeps, where those that multiply need more than a third of a
+  /// compute unit's for each warpgroup; else 0.
+  template <typename Config, typename Tiles>
+  static constexpr int kept_registers =
+      sizeof(typename Config::Element) == 1 ? (Config::tile_n > 128 ? 56 : 0)
+                                            : (Config::tile_n > 224 && Tiles::parts > 1 ? 72 : 0);
+  static constexpr int third_of_registers = 168;
 
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
@@ -122,15 +125,16 @@ struct WarpgroupMma {
       block.teams.begin();
     }
     sync_block();
-    const int warp = thread_index() / 32;
-    if constexpr (moves_registers<Config>) {
-      if (thread_index() >= warpgroup_threads) {
-        platform::take_registers<216>();
+    const int warp = platform::uniform(thread_index() / 32);
+    const bool multiplies = warp >= warpgroup_threads / 32;
+    if constexpr (kept_registers<Config, Tiles> > 0) {
+      if (multiplies) {
+        platform::take_registers<(3 * third_of_registers - kept_registers<Config, Tiles>) / 2>();
       } else {
-        platform::leave_registers<72>();
+        platform::leave_registers<kept_registers<Config, Tiles>>();
       }
     }
-    if (thread_index() >= warpgroup_threads) {
+    if (multiplies) {
       multiply<Config>(block, tiles, first, stride);
     } else if (warp == 0) {
       StageLoader<Config>::run(block, tiles, first, stride);
@@ -158,7 +162,7 @@ struct WarpgroupMma {
     constexpr bool adds_stages = sizeof(Element) == 1;
     constexpr int pending =
         Config::stages > 3 && !adds_stages ? 1 : 0;  // stages whose products go on beside the next's
-    const int group = thread_index() / warpgroup_threads - 1;
+    const int group = platform::uniform(thread_index() / warpgroup_threads) - 1;
     constexpr bool by_columns = multiplies_columns<Config> && Tiles::parts == 1;
     constexpr int width = by_columns ? Config::tile_m : Config::tile_n;
     const bool multiplies = (Config::stage_rows > rows_of_warpgroup && !by_columns) || group == 0;
@@ -170,14 +174,17 @@ struct WarpgroupMma {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
       const auto product = tiles.product(tile);
-      const i64 stages = divide_up(product.a.columns, Config::tile_k);
+      i32 stages = static_cast<i32>(divide_up(product.a.columns, Config::tile_k));
+      // Else a loop over few stages becomes one copy of each with registers of its own for the sums, which do not
+      // suffice.
+      if constexpr (adds_stages) stages = platform::opaque(stages);
       f32 scale = 1;
       if constexpr (Scales<Element>::are_there) scale = product.b.scales.product();
       f32 sums[width / 2];
-      if constexpr (Tiles::parts > 1) {
-        // Else the tile before's, which nothing reads, would keep their registers while parts are added up.
+      if constexpr (!adds_stages) {
 #pragma unroll
         for (f32& sum : sums) sum = 0;
+        platform::fence_sums(sums);
       }
       f32 totals[adds_stages ? width / 2 : 1] = {};
       platform::wait_barrier(block.full[turn.stage], turn.parity);
@@ -189,15 +196,17 @@ struct WarpgroupMma {
       for (i32 k = 0; k < stages; ++k) {
         platform::wait_barrier(block.full[turn.stage], turn.parity);
         const auto& stage = block.stages[turn.stage];
-        const Element* const own_rows = by_columns ? stage.b : stage.a + group * rows_of_warpgroup * Config::tile_k;
-        const u64 a = platform::matrix_descriptor(own_rows, 0);
-        const u64 b =
-            platform::matrix_descriptor(by_columns ? stage.a : stage.b, transposed ? 64 * staged_row_bytes : 0);
+        const u32 rows_of_a = platform::shared_address(stage.a);
+        const u32 rows_of_b = platform::shared_address(stage.b);
+        const u32 own_rows = by_columns ? rows_of_b : rows_of_a + group * rows_of_warpgroup * staged_row_bytes;
+        const u32 a = platform::matrix_descriptor(own_rows, 0);
+        const u32 b =
+            platform::matrix_descriptor(by_columns ? rows_of_a : rows_of_b, transposed ? 64 * staged_row_bytes : 0);
         if (multiplies) {
           platform::begin_products();
 #pragma unroll
           for (int i = 0; i < Config::tile_k / depth_of_product; ++i) {
-            const u32 add = adds_stages ? i : k + i;
+            const u32 add = adds_stages ? i : 1;
             platform::multiply_32_bytes<Element, transposed, width>(sums, a + i * a_step, b + i * b_step, add);
           }
           platform::commit_products();
@@ -208,6 +217,7 @@ struct WarpgroupMma {
         turn.advance();
       }
       platform::wait_products();
+      platform::fence_sums(sums);
       if (pending > 0) free_stage<Config>(block, freed);
       if constexpr (adds_stages) {
 #pragma unroll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iris/device/numeric.hpp>
+#include <iris/device/platform/matrix_descriptor.hpp>
 
 /// What NVIDIA's compute capability 9.0a has beside a GPU's usual instructions (NVRTC or nvcc, CUDA 13): copies by the
 /// tensor memory accelerator, barriers in shared memory that such copies count down, and matrix products by whole
@@ -26,18 +27,15 @@ __device__ __forceinline__ void arrive_and_expect(u64& barrier, u32 bytes) {
                "r"(bytes)
                : "memory");
 }
-/// Waits until the phase of that parity has ended.
+/// Waits until the phase of that parity has ended. One statement, of which a loop of products can be unrolled.
 __device__ __forceinline__ void wait_barrier(u64& barrier, u32 parity) {
-  u32 ended = 0;
-  while (ended == 0) {
-    asm volatile(
-        "{\n.reg .pred ended;\n"
-        "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 ended, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, ended;\n}"
-        : "=r"(ended)
-        : "r"(shared_address(&barrier)), "r"(parity)
-        : "memory");
-  }
+  asm volatile(
+      "{\n.reg .pred ended;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 ended, [%0], %1;\n"
+      "@!ended bra again;\n}" ::"r"(shared_address(&barrier)),
+      "r"(parity)
+      : "memory");
 }
 
 // --- Copies. The accelerator sees memory through a proxy of its own, so that stores by threads, to shared memory or by
@@ -91,6 +89,11 @@ __device__ __forceinline__ int opaque(int value) {
 
 // --- Warpgroups.
 
+/// A value that all threads of the warp have, as the compiler then knows: what depends on it alone is computed once,
+/// and where branches do, the warp stays together.
+__device__ __forceinline__ int uniform(int value) {
+  return __shfl_sync(0xffffffff, value, 0);
+}
 __device__ __forceinline__ void sync_warp() {
   __syncwarp();
 }
@@ -129,14 +132,6 @@ __device__ __forceinline__ void store_transposed_matrices(void* row, u32 a, u32 
                : "memory");
 }
 
-/// Describes an operand in shared memory, in rows of 128 bytes, swizzled: groups of eight rows lie 1024 bytes apart,
-/// and where an operand is wider than a row, so many bytes separate its parts.
-__device__ __forceinline__ u64 matrix_descriptor(const void* operand, u32 part_bytes) {
-  const u64 address = shared_address(operand) >> 4;
-  const u64 parts = part_bytes >> 4;
-  return (address & 0x3fff) | (parts & 0x3fff) << 16 | u64{1024 >> 4} << 32 | u64{1} << 62;
-}
-
 __device__ __forceinline__ void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -147,6 +142,14 @@ __device__ __forceinline__ void commit_products() {
 template <int pending = 0>
 __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+/// Before the first product and after the last: what comes before and after does not touch the sums between, for which
+/// ptxas would let each product wait for the one before.
+template <int count>
+__device__ __forceinline__ void fence_sums(f32 (&sums)[count]) {
+#pragma unroll
+  for (f32& sum : sums) asm volatile("" : "+f"(sum)::"memory");
 }
 
 // The sums of a 64 × n product, n / 2 in each thread, as operands of an assembly statement: in groups of 16.
@@ -177,14 +180,14 @@ __device__ __forceinline__ void wait_products() {
                "wgmma.mma_async.sync.aligned.m64n" n "k" k ".f32." type "." type " {" names "}, %" a_number \
                ", %" b_number ", add, 1, 1, 0, %" transposed_number ";\n}"                                  \
                : __VA_ARGS__                                                                                \
-               : "l"(a), "l"(b), "r"(add), "n"(transposed ? 1 : 0))
+               : "l"(whole_a), "l"(whole_b), "r"(add), "n"(transposed ? 1 : 0))
 #define IRIS_PRODUCT_ALONG_K(n, k, type, names, a_number, b_number, add_number, transposed_number, ...)     \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" add_number                                          \
                ", 0;\n"                                                                                     \
                "wgmma.mma_async.sync.aligned.m64n" n "k" k ".f32." type "." type " {" names "}, %" a_number \
                ", %" b_number ", add, 1, 1;\n}"                                                             \
                : __VA_ARGS__                                                                                \
-               : "l"(a), "l"(b), "r"(add))
+               : "l"(whole_a), "l"(whole_b), "r"(add))
 #define IRIS_PRODUCT_OF(IRIS_PRODUCT, k, type)                                                \
   if constexpr (columns == 64) {                                                              \
     IRIS_PRODUCT("64", k, type, IRIS_NAMES64, "32", "33", "34", "35", IRIS_SUMS_OF64);        \
@@ -208,14 +211,16 @@ template <typename T>
 inline constexpr bool is_same<T, T> = true;
 
 /// sums = a·b (add 0) or sums += a·b, for 64 rows, that many columns and a depth of 32 bytes, asynchronously. The
-/// operands are matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it is transposed, which
-/// only elements of 16 bits can be, else along k. Of tf32 the lower 13 bits are not looked at.
+/// operands are the lower halves of matrix descriptors. Rows of `a` are contiguous along k; those of `b` along n if it
+/// is transposed, which only elements of 16 bits can be, else along k. Of tf32 the lower 13 bits are not looked at.
 template <typename T, bool transposed, int columns>
-__device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u64 a, u64 b, u32 add) {
+__device__ __forceinline__ void multiply_32_bytes(f32 (&sums)[columns / 2], u32 a, u32 b, u32 add) {
   static_assert(columns % 32 == 0 && columns >= 64 && columns <= 256,
                 "a product is a multiple of 32 columns wide, from 64 to 256");
   static_assert(!transposed || columns % 64 == 0, "operands along n are in panels of 64 columns");
   static_assert(!transposed || sizeof(T) == 2, "elements of 8 and 32 bits are contiguous along k");
+  const u64 whole_a = whole_descriptor(a);
+  const u64 whole_b = whole_descriptor(b);
   if constexpr (is_same<T, e4m3>) {
     IRIS_PRODUCT_OF(IRIS_PRODUCT_ALONG_K, "32", "e4m3")
   } else if constexpr (is_same<T, tf32>) {

@@ -1,0 +1,402 @@
+// The main loop of sm_90a as templates use it, on the CPU: its threads are fibers of the seeded engine, and what the
+// hardware does stands in emulated/. Products of small integers, whose sums are exact in any order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "iris/device/barrier.hpp"
+#include "iris/device/main_loop.hpp"
+#include "iris/device/main_loop/wgmma.hpp"
+#include "iris/device/reduce.hpp"
+#include "iris/device/signal.hpp"
+#include "runtime/host/scheduler.hpp"
+
+// Templates include it once more, to no effect: they take the Config of the namespace that they are in.
+namespace sample {
+#include "templates/sample_config.hpp"
+}
+
+namespace {
+
+using namespace iris::device;
+
+/// What the Plan decides.
+template <typename T, typename R, typename Layout, i32 columns, i32 stages_, i32 rows_of_stage = 128, i32 parts_ = 1>
+struct Alone {
+  using Element = T;
+  using Result = R;
+  using Accumulate = f32;
+  using MainLoop = WarpgroupMma;
+  using LayoutB = Layout;
+  static constexpr i32 world = 1;
+  static constexpr i32 parts = parts_;
+  static constexpr i32 blocks = 4;
+  static constexpr i32 comm_blocks = 2;
+  static constexpr i32 threads = 384;
+  static constexpr i32 unroll = 2;
+  static constexpr i32 vector = 16 / sizeof(T);
+  static constexpr i32 tile_m = 128;
+  static constexpr i32 tile_n = columns;
+  static constexpr i32 tile_k = 128 / sizeof(T);
+  static constexpr i32 tile_band = 2;
+  static constexpr i32 stage_rows = rows_of_stage;
+  static constexpr i32 box_rows = rows_of_stage;
+  static constexpr i32 stages = stages_;
+};
+
+/// The same of several ranks. Rows of A travel in boxes of so many.
+template <i32 ranks, i32 rows_of_box = 128>
+struct Together : Alone<f16, f16, ColumnMajor, 128, 4> {
+  static constexpr i32 world = ranks;
+  static constexpr i32 row_shards = ranks;
+  static constexpr i32 column_shards = 1;
+  static constexpr i32 box_rows = rows_of_box;
+};
+
+struct Call {
+  Context context;
+  const void* a;
+  const void* b;
+  void* output;
+  TensorMap a_map;
+  TensorMap b_map;
+  const f32* scales;
+  i64 m;
+  i64 n;
+  i64 k;
+};
+
+template <typename Config>
+OperandMaps<Config> maps_of(const Call& call) {
+  OperandMaps<Config> maps = {.a = &call.a_map, .b = &call.b_map};
+  if constexpr (Scales<typename Config::Element>::are_there) maps.scales = {call.scales, call.scales + 1};
+  return maps;
+}
+
+#define ENTRY                                                                                                      \
+  inline void entry(void* const* arguments) {                                                                      \
+    const Call& call = **static_cast<const Call* const*>(arguments[0]);                                            \
+    kernel(call.context, static_cast<const Config::Element*>(call.a), static_cast<const Config::Element*>(call.b), \
+           {static_cast<Config::Result*>(call.output), call.n}, maps_of<Config>(call), call.m, call.n, call.k);    \
+  }
+
+namespace by_columns {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace by_columns
+namespace by_rows {
+struct Config : Alone<bf16, bf16, ColumnMajor, 128, 4> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace by_rows
+namespace along_n {
+struct Config : Alone<f16, f16, RowMajor, 256, 3> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace along_n
+namespace no_power_of_two {
+struct Config : Alone<f16, f16, ColumnMajor, 160, 4> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace no_power_of_two
+namespace few_rows {
+struct Config : Alone<bf16, bf16, ColumnMajor, 96, 8, 16> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace few_rows
+namespace bytes {
+struct Config : Alone<e4m3, bf16, ColumnMajor, 192, 4> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace bytes
+namespace words {
+struct Config : Alone<tf32, f32, ColumnMajor, 128, 3> {};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace words
+namespace two_parts {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 128, 2> {};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace two_parts
+namespace three_parts {
+struct Config : Alone<f16, f16, RowMajor, 128, 5, 128, 3> {};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace three_parts
+namespace parts_of_few_rows {
+struct Config : Alone<bf16, bf16, ColumnMajor, 96, 8, 24, 4> {};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace parts_of_few_rows
+namespace parts_of_bytes {
+struct Config : Alone<e4m3, f16, ColumnMajor, 160, 4, 128, 2> {};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace parts_of_bytes
+namespace rows_sent_beside {
+struct Config : Together<3, 64> {};
+#include "templates/all_gather_matmul/fused_sequential.hip"
+ENTRY
+}  // namespace rows_sent_beside
+namespace rows_sent_by_blocks {
+struct Config : Together<2> {};
+#include "templates/all_gather_matmul/workgroup_specialized.hip"
+ENTRY
+}  // namespace rows_sent_by_blocks
+namespace scattered {
+struct Config : Together<3> {};
+#include "templates/matmul_reduce_scatter/fused_sequential.hip"
+ENTRY
+}  // namespace scattered
+namespace summed_by_blocks {
+struct Config : Together<2> {};
+#include "templates/matmul_reduce_scatter/workgroup_specialized.hip"
+ENTRY
+}  // namespace summed_by_blocks
+namespace reduced {
+struct Config : Together<2> {};
+#include "templates/matmul_all_reduce/fused_sequential.hip"
+ENTRY
+}  // namespace reduced
+namespace gathered {
+struct Config : Together<3> {};
+#include "templates/matmul_all_gather/fused_sequential.hip"
+ENTRY
+}  // namespace gathered
+
+struct Extents {
+  i64 m;
+  i64 n;
+  i64 k;
+};
+
+template <typename T>
+std::vector<T> small_integers(i64 count, std::mt19937& random) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  std::uniform_int_distribution<int> of(-2, 2);
+  for (T& value : values) {
+    const auto integer = static_cast<f32>(of(random));
+    if constexpr (std::is_same_v<T, tf32>) {
+      value.bits = std::bit_cast<u32>(integer);
+    } else {
+      value = convert<T>(integer);
+    }
+  }
+  return values;
+}
+
+template <typename T>
+TensorMap map_of(const std::vector<T>& matrix, i64 columns, i64 box_rows) {
+  const auto row_bytes = static_cast<u64>(columns) * sizeof(T);
+  return platform::emulated_map({.data = reinterpret_cast<const char*>(matrix.data()),
+                                 .rows = matrix.size() / static_cast<std::size_t>(columns),
+                                 .row_bytes = row_bytes,
+                                 .box_rows = static_cast<u64>(box_rows),
+                                 .element_bytes = sizeof(T)});
+}
+
+/// The product's pattern: which rank's A and B make a row of a rank's output, or whether all ranks' do.
+enum class Pattern { alone, gathers_rows, gathers_products, scatters_sums, sums };
+
+struct Source {
+  i32 a;
+  i32 b;
+  i64 row;
+};
+
+template <typename Config>
+struct Problem {
+  static constexpr i32 world = Config::world;
+  Pattern pattern;
+  Extents extents;
+
+  bool sums() const { return pattern == Pattern::scatters_sums || pattern == Pattern::sums; }
+  i64 shard() const { return extents.m / world; }
+  i64 rows_of_a() const { return pattern == Pattern::alone || sums() ? extents.m : shard(); }
+  i64 rows_of_output() const { return pattern == Pattern::scatters_sums ? shard() : extents.m; }
+  Source source(i32 rank, i64 row) const {
+    const auto from = static_cast<i32>(row / shard());
+    switch (pattern) {
+      case Pattern::gathers_rows:
+        return {from, rank, row % shard()};
+      case Pattern::gathers_products:
+        return {from, from, row % shard()};
+      case Pattern::scatters_sums:
+        return {rank, rank, rank * shard() + row};
+      default:
+        return {rank, rank, row};
+    }
+  }
+};
+
+/// A rank's memory: what is symmetric in one piece.
+template <typename Config>
+struct Rank {
+  using Element = typename Config::Element;
+  using Result = typename Config::Result;
+  static constexpr std::size_t flags_bytes = std::size_t{1} << 16;
+  static constexpr std::size_t workspace_bytes = std::size_t{1} << 23;
+
+  std::vector<Element> a;
+  std::vector<Element> b;
+  std::vector<LaunchCount> launches = std::vector<LaunchCount>(Config::blocks);
+  std::vector<u64> heap;  // flags, workspace, output
+  std::size_t results;
+  Fault fault = {};
+  Call call = {};
+
+  explicit Rank(std::size_t of_results)
+      : heap((flags_bytes + workspace_bytes + of_results * sizeof(Result)) / sizeof(u64) + 1), results(of_results) {}
+
+  char* begin() { return reinterpret_cast<char*>(heap.data()); }
+  Result* output() { return reinterpret_cast<Result*>(begin() + flags_bytes + workspace_bytes); }
+};
+
+/// Element by element, from what is said of the pattern.
+template <typename Config>
+f32 expected_result(const Problem<Config>& problem, const std::vector<Rank<Config>>& ranks, i32 rank, i64 row,
+                    i64 column) {
+  const i64 n = problem.extents.n;
+  const i64 k = problem.extents.k;
+  const auto dot = [&](const Source& from) {
+    f32 sum = 0;
+    for (i64 i = 0; i < k; ++i) {
+      const i64 of_b = Config::LayoutB::contiguous_along_k ? column * k + i : i * n + column;
+      sum += convert<f32>(ranks[static_cast<std::size_t>(from.a)].a[static_cast<std::size_t>(from.row * k + i)]) *
+             convert<f32>(ranks[static_cast<std::size_t>(from.b)].b[static_cast<std::size_t>(of_b)]);
+    }
+    return sum;
+  };
+  const Source from = problem.source(rank, row);
+  f32 sum = dot(from);
+  for (i32 other = 0; other < Config::world && problem.sums(); ++other) {
+    if (other != rank) sum += dot({other, other, from.row});
+  }
+  return convert<f32>(convert<typename Config::Result>(sum));
+}
+
+/// Launches `entry` twice on all ranks, with the flags and the workspace of the launch before, and compares all
+/// results.
+template <typename Config>
+void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, Pattern pattern = Pattern::alone) {
+  SCOPED_TRACE(testing::Message() << extents.m << " × " << extents.n << " × " << extents.k << ", seed " << seed);
+  using Element = typename Config::Element;
+  using Result = typename Config::Result;
+  constexpr bool along_k = Config::LayoutB::contiguous_along_k;
+  const auto [m, n, k] = extents;
+  const Problem<Config> problem = {pattern, extents};
+  const i64 results = problem.rows_of_output() * n;
+  iris_host_engine = &iris::host::Scheduler::table();
+
+  std::mt19937 random(seed);
+  const std::vector<f32> scales = {0.5f, 2.0f};
+  std::vector<Rank<Config>> ranks(Config::world, Rank<Config>(static_cast<std::size_t>(results)));
+  for (int launch = 0; launch < 2; ++launch) {
+    iris::host::Scheduler scheduler(seed);
+    for (i32 index = 0; index < Config::world; ++index) {
+      auto& rank = ranks[static_cast<std::size_t>(index)];
+      rank.a = small_integers<Element>(problem.rows_of_a() * k, random);
+      rank.b = small_integers<Element>(k * n, random);
+      std::fill_n(rank.output(), results, convert<Result>(777.0f));
+      rank.call = {.context = {},
+                   .a = rank.a.data(),
+                   .b = rank.b.data(),
+                   .output = rank.output(),
+                   .a_map = map_of(rank.a, k, Config::box_rows),
+                   .b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k),
+                   .scales = scales.data(),
+                   .m = m,
+                   .n = n,
+                   .k = k};
+      Context& context = rank.call.context;
+      context.rank = index;
+      context.world = Config::world;
+      context.flags = reinterpret_cast<u64*>(rank.begin());
+      context.launches = rank.launches.data();
+      context.workspace = rank.begin() + Rank<Config>::flags_bytes;
+      context.workspace_bytes = Rank<Config>::workspace_bytes;
+      context.fault = &rank.fault;
+      for (i32 peer = 0; peer < Config::world; ++peer) {
+        context.bases[0][peer] = ranks[static_cast<std::size_t>(peer)].begin();
+      }
+      const Call* const argument = &rank.call;
+      const std::vector<iris::ArgumentBytes> arguments = {{&argument, sizeof(argument)}};
+      scheduler.start(std::make_unique<iris::host::Grid>(
+          "product", index, entry, iris::host::LaunchArguments(arguments), Config::blocks, Config::threads));
+    }
+    ASSERT_EQ(scheduler.run([](iris::host::Grid&) {}), iris::host::Scheduler::Outcome::idle);
+
+    for (i32 index = 0; index < Config::world; ++index) {
+      auto& rank = ranks[static_cast<std::size_t>(index)];
+      EXPECT_EQ(rank.fault.raised, 0u);
+      for (i64 i = 0; i < results; ++i) {
+        ASSERT_EQ(convert<f32>(rank.output()[i]), expected_result(problem, ranks, index, i / n, i % n))
+            << "rank " << index << ", row " << i / n << ", column " << i % n << ", launch " << launch;
+      }
+    }
+  }
+}
+
+TEST(Wgmma, one_warpgroup_makes_narrow_tiles_transposed) {
+  for (const u32 seed : {1u, 2u}) expect_product<by_columns::Config>(by_columns::entry, {300, 136, 200}, seed);
+}
+TEST(Wgmma, two_warpgroups_make_the_rows_of_a_tile) {
+  for (const u32 seed : {1u, 2u}) expect_product<by_rows::Config>(by_rows::entry, {140, 264, 328}, seed);
+}
+TEST(Wgmma, operands_along_n_come_in_panels) {
+  expect_product<along_n::Config>(along_n::entry, {130, 264, 200}, 3);
+}
+TEST(Wgmma, widths_are_multiples_of_32) {
+  expect_product<no_power_of_two::Config>(no_power_of_two::entry, {129, 168, 264}, 4);
+}
+TEST(Wgmma, a_stage_holds_no_more_rows_than_there_are) {
+  for (const i64 rows : {1, 13, 16}) expect_product<few_rows::Config>(few_rows::entry, {rows, 200, 648}, 5);
+}
+TEST(Wgmma, sums_of_bytes_are_added_up_stage_by_stage) {
+  expect_product<bytes::Config>(bytes::entry, {130, 200, 400}, 6);
+}
+TEST(Wgmma, words_are_a_stage_of_32) {
+  expect_product<words::Config>(words::entry, {130, 132, 100}, 7);
+}
+TEST(Wgmma, blocks_add_up_the_parts_of_a_tile) {
+  for (const u32 seed : {1u, 2u}) expect_product<two_parts::Config>(two_parts::entry, {200, 64, 392}, seed);
+}
+TEST(Wgmma, whole_tiles_come_before_parts) {
+  expect_product<three_parts::Config>(three_parts::entry, {256, 264, 328}, 9);
+}
+TEST(Wgmma, few_rows_come_in_parts) {
+  expect_product<parts_of_few_rows::Config>(parts_of_few_rows::entry, {20, 90, 1288}, 10);
+}
+TEST(Wgmma, bytes_come_in_parts) {
+  expect_product<parts_of_bytes::Config>(parts_of_bytes::entry, {256, 100, 400}, 11);
+}
+
+TEST(Wgmma, rows_of_other_ranks_come_beside_products) {
+  expect_product<rows_sent_beside::Config>(rows_sent_beside::entry, {3 * 140, 72, 264}, 2, Pattern::gathers_rows);
+}
+TEST(Wgmma, rows_of_other_ranks_come_from_blocks_of_their_own) {
+  expect_product<rows_sent_by_blocks::Config>(rows_sent_by_blocks::entry, {2 * 150, 264, 200}, 3,
+                                              Pattern::gathers_rows);
+}
+TEST(Wgmma, finished_tiles_are_sent_and_summed) {
+  expect_product<scattered::Config>(scattered::entry, {3 * 130, 136, 72}, 1, Pattern::scatters_sums);
+}
+TEST(Wgmma, blocks_of_their_own_sum_finished_tiles) {
+  expect_product<summed_by_blocks::Config>(summed_by_blocks::entry, {2 * 130, 200, 72}, 4, Pattern::scatters_sums);
+}
+TEST(Wgmma, sums_are_sent_to_all) {
+  expect_product<reduced::Config>(reduced::entry, {200, 264, 72}, 5, Pattern::sums);
+}
+TEST(Wgmma, finished_tiles_are_sent_to_all) {
+  expect_product<gathered::Config>(gathered::entry, {3 * 140, 264, 72}, 6, Pattern::gathers_products);
+}
+
+}  // namespace
