@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "generator/plan/fast_loops/rows.hpp"
 #include "generator/plan/wgmma_stages.hpp"
 
@@ -88,7 +90,17 @@ double wgmma_tile_us(const Problem& problem, const Target& target, const Product
                        : of_bytes                                   ? row.share_of_bytes
                                                                     : row.share;
   const bool stored = products.shipped_bytes == 0;
-  return tile_us(target, tiles, k, share, stored ? row.between_stores_us : row.between_copies_us);
+  const double between_us = stored ? row.between_stores_us : row.between_copies_us;
+  const std::int64_t stage_rows = wgmma_stage_rows(problem, products, tiles.m);
+  constexpr std::int64_t rows_of_warpgroup = 64;
+  if (stage_rows > rows_of_warpgroup || !target.measured) return tile_us(target, tiles, k, share, between_us);
+  // One warpgroup multiplies, and stages come no faster than one thread asks for them or one port brings them.
+  constexpr double stage_us = 0.124;    // measured on an H100
+  constexpr double port_gbs = 112;      // of a compute unit, measured there
+  constexpr double staged_bytes = 128;  // of a row
+  const double bytes = staged_bytes * static_cast<double>(stage_rows + tiles.n);
+  const double stages_us = k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
+  return std::max(stages_us, tile_us(target, tiles, k, share, 0) / 2) + between_us;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_3cc4d0e8ed0e1d30 {
+inline namespace builds_860b6196ae14e958 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_3cc4d0e8ed0e1d30
+}  // namespace builds_860b6196ae14e958
 }  // namespace irisgen_kernels

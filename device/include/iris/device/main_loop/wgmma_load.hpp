@@ -26,11 +26,11 @@ struct StageLoader {
         arrived = platform::sync_warp_and(arrived && tiles.wait(tile, slice, warp));
         if (!arrived && warp.index == 0) block.failed = 1;
         if (!arrived && slice == 0) {
-          if (warp.index == 0) give_up(block, number, turn);
+          if (platform::elect()) give_up(block, number, turn);
           return;
         }
         const Range stages = stages_of_slice<Config>(product.a.columns, slice, Tiles::slices);
-        if (warp.index == 0) load_slice(block, product, stages, turn);
+        if (platform::elect()) load_slice(block, product, stages, turn);
         platform::sync_warp();  // nobody polls for the next slice while this one is loaded
       }
     }

@@ -94,6 +94,17 @@ __device__ __forceinline__ int opaque(int value) {
 __device__ __forceinline__ int uniform(int value) {
   return __shfl_sync(0xffffffff, value, 0);
 }
+/// True in one thread of the warp, the same each time; all threads call it together. The compiler then knows that there
+/// is one, and issues its copies as they stand; under any other condition it asks every thread in a loop.
+__device__ __forceinline__ bool elect() {
+  u32 elected = 0;
+  asm volatile(
+      "{\n.reg .pred elected;\n"
+      "elect.sync _|elected, 0xffffffff;\n"
+      "@elected mov.u32 %0, 1;\n}"
+      : "+r"(elected));
+  return elected != 0;
+}
 __device__ __forceinline__ void sync_warp() {
   __syncwarp();
 }

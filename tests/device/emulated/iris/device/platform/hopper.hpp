@@ -183,6 +183,9 @@ inline int opaque(int value) {
 inline int uniform(int value) {
   return value;
 }
+inline bool elect() {
+  return thread_index() % 32 == 0;
+}
 inline void sync_warp() {
   emulated::meet_warp(true);
 }
