@@ -116,11 +116,12 @@ namespace {
 
 /// High bands share operands in the cache. Where tiles of several ranks are taken in turn, each rank's rows are others:
 /// the bands are lower. Where rows arrive meanwhile, a turn wants no more of them than it needs. Where no links are
-/// busy, blocks that lie side by side on the chip had better share more columns: measured on an H100, alone.
+/// busy, the 16 blocks that lie side by side on the chip had better ask for few rows and columns together, so that
+/// bands of narrow tiles are low: measured on an H100, alone.
 void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
   const int parts = std::max(1, products.parts);
   std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
-  constexpr std::int64_t highest_alone = 8;
+  const std::int64_t highest_alone = kernel.number("tile_n") == 64 ? 2 : 8;
   const bool alone = kernel.main_loop() == MainLoop::wgmma && !products.gathers_rows && products.sent_bytes == 0 &&
                      products.shipped_bytes == 0;
   if (alone) band = std::min(band, highest_alone);

@@ -64,24 +64,43 @@ TEST(Tiles, FitThreadsAndSharedMemory) {
   expect_planned("all_gather_matmul", config("tile_m: 32, tile_n: 128, tile_k: 32"), "gfx942");
 }
 
-/// As they were fastest on one H200 and, of up to 64 rows, on two H100s.
+/// As they were fastest on one H200 and, of up to 768 rows, on H100s.
 TEST(SplitK, IsTakenWhereTilesAreFew) {
   const auto chosen = [](const std::string& shape) {
     return plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {" + shape + "}", "sm_90a").variant;
   };
   EXPECT_EQ(chosen("m: 16, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 64, n: 1280, k: 8192"), "split_k");
-  EXPECT_EQ(chosen("m: 512, n: 2048, k: 8192"), "split_k");
+  EXPECT_EQ(chosen("m: 96, n: 4096, k: 4096"), "split_k");
   EXPECT_EQ(chosen("m: 1024, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 1, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 64, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 8192, k: 8192"), "tiled");
+  EXPECT_EQ(chosen("m: 128, n: 4096, k: 4096"), "tiled");
+  EXPECT_EQ(chosen("m: 256, n: 2048, k: 2048"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 8192, k: 3584"), "tiled");
   EXPECT_EQ(chosen("m: 128, n: 7168, k: 2048"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 28672, k: 8192"), "tiled");
+  EXPECT_EQ(chosen("m: 512, n: 2048, k: 8192"), "tiled");
   EXPECT_EQ(chosen("m: 1024, n: 2048, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 4096, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 1024, n: 8192, k: 3584"), "tiled");
+}
+
+/// 16 blocks that lie side by side read fewest rows and columns so: measured on an H100, of 64 columns by up to 27 %.
+TEST(Matmul, TakesNarrowTilesInLowBands) {
+  const auto band = [](int tile_n) {
+    return plan("matmul",
+                "variant: tiled, world: 1, dtype: bf16, layout: {b: nk}, shape: {m: 1024, n: 1024, k: 8192}, config: "
+                "{tile_n: " +
+                    std::to_string(tile_n) + "}",
+                "sm_90a")
+        .kernels[0]
+        .number("tile_band");
+  };
+  EXPECT_EQ(band(64), 2);
+  EXPECT_EQ(band(128), 8);
+  EXPECT_EQ(band(256), 8);
 }
 
 /// As it was fastest on an H200: of 160 tiles 132 are made whole, of 320 twice as many; of other widths it is others.
@@ -127,7 +146,8 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   const Plan any = plan("matmul", start + "dynamic}", "sm_90a");
   EXPECT_EQ(any.variant, "by_size");
   EXPECT_LE(any.kernels.size(), 5u);
-  std::vector<std::int64_t> all_rows = {1, 16, 100, 200, 500, 16384};
+  // Not 65 to 127: known, their stages hold no more rows, and narrow tiles are not made transposed.
+  std::vector<std::int64_t> all_rows = {1, 16, 50, 200, 500, 16384};
   for (std::int64_t rows = 128; rows <= 4096; rows += 128) all_rows.push_back(rows);
   for (const std::int64_t rows : all_rows) {
     const Plan known = plan("matmul", start + std::to_string(rows) + "}", "sm_90a");
@@ -142,14 +162,14 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   }
   // The words name the kernels that launches of each size take.
   const std::string& words = any.choices.front().reason;
-  for (const std::int64_t rows : {100, 500, 2000}) {
+  for (const std::int64_t rows : {200, 500, 2000}) {
     const std::string& part = kernel_at(any, rows).part;
     EXPECT_NE(words.find(" " + part + " up to m = "), std::string::npos) << part << ": " << words;
   }
   EXPECT_NE(words.find("split_k_2 up to m = "), std::string::npos) << words;
   EXPECT_NE(words.find(": tiled up to m = "), std::string::npos) << words;
   EXPECT_EQ(kernel_at(any, 16).number("tile_n"), 64);
-  EXPECT_EQ(kernel_at(any, 100).variant, "split_k");
+  EXPECT_EQ(kernel_at(any, 100).number("tile_n"), 64);
   EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
 }
 
