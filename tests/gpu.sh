@@ -106,6 +106,7 @@ processes() {
 }
 
 # What the products of 32 bits and less multiply by, in SASS: instructions of matrix units, and none that reach local memory.
+# That ptxas lets no product wait for the one before it says to nvcc alone, as C7510 and the like.
 sass() {
   command -v cuobjdump >/dev/null || { echo "skipped: needs cuobjdump"; return 0; }
   [ "$target" = sm_90a ] || { echo "skipped: $target has no SASS"; return 0; }
@@ -119,6 +120,15 @@ sass() {
     count() { grep -cE "[[:space:]]$1" <<<"$listing"; }
     echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory"
     [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL)')" -eq 0 ] || other=1
+  done
+  local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
+  [ -x "$nvcc" ] || { echo "not looked for waits between products: needs nvcc"; return $other; }
+  "$irisgen" generate "$work/types.yaml" --target sm_90a --self-contained -o "$work/serial" || return 1
+  for code in "$work"/serial/*.hip; do
+    [[ $code == *.barrier.hip ]] && continue
+    listing=$("$nvcc" -std=c++20 -x cu -gencode arch=compute_90a,code=sm_90a -Xptxas -v --fmad=false -cubin \
+      -o "$work/serial.cubin" "$code" 2>&1) || { echo "$listing"; return 1; }
+    ! grep -E 'C75[0-9]{2}' <<<"$listing" || other=1
   done
   return $other
 }
