@@ -106,7 +106,7 @@ processes() {
 }
 
 # What the products of 32 bits and less multiply by, in SASS: instructions of matrix units, and none that reach local memory.
-# That ptxas lets no product wait for the one before it says to nvcc alone, as C7510 and the like.
+# Where ptxas lets products wait for one another it says so, as C7510 and the like, but only nvcc passes that on.
 sass() {
   command -v cuobjdump >/dev/null || { echo "skipped: needs cuobjdump"; return 0; }
   [ "$target" = sm_90a ] || { echo "skipped: $target has no SASS"; return 0; }
@@ -121,7 +121,6 @@ sass() {
     echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory"
     [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL)')" -eq 0 ] || other=1
   done
-  local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
   [ -x "$nvcc" ] || { echo "not looked for waits between products: needs nvcc"; return $other; }
   "$irisgen" generate "$work/types.yaml" --target sm_90a --self-contained -o "$work/serial" || return 1
   for code in "$work"/serial/*.hip; do
@@ -135,7 +134,6 @@ sass() {
 
 # Bare headers, without the runtime: two programs on two GPUs.
 bare() {
-  local nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
   local compile=("$nvcc" -std=c++20 -O2 -gencode arch=compute_90a,code=sm_90a "-I$work/bare" -x cu)
   { [ -x "$nvcc" ] && [ "$gpus" -gt 1 ]; } || { echo "skipped: needs nvcc and two GPUs"; return 0; }
   local spec
@@ -245,7 +243,7 @@ fused() {
 }
 
 export -f configure_and_build run_examples processes groups sass matrix bare check tune peers collectives fused names_of
-export work out
+export work out nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
 step build 300 bash -c configure_and_build || exit 1

@@ -30,13 +30,12 @@ std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
 std::int64_t wgmma_stages(const Request& request, const Products& products, std::int64_t stage_rows,
                           std::int64_t tile_n) {
   constexpr std::int64_t most = 16;
-  constexpr std::int64_t row_bytes = 128;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
   const std::int64_t finished = tile_m * wgmma_stride(tile_n) * iris::bytes_of(request.problem.result);
-  const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * row_bytes : 0;
-  return std::min(most,
-                  (request.target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * row_bytes));
+  const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * wgmma_row_bytes : 0;
+  return std::min(
+      most, (request.target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * wgmma_row_bytes));
 }
 
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,

@@ -8,7 +8,8 @@
 /// What sm_90a's main loop of matrix units holds in shared memory, and what the host prepares for its copies.
 namespace irisgen {
 
-inline constexpr std::int64_t wgmma_depth = 64;  ///< of a stage, of operands of 16 bits: 128 bytes
+inline constexpr std::int64_t wgmma_depth = 64;       ///< of a stage, of operands of 16 bits: 128 bytes
+inline constexpr std::int64_t wgmma_row_bytes = 128;  ///< of a stage's row
 
 /// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
 std::int64_t wgmma_stride(std::int64_t tile_n);

@@ -348,19 +348,19 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
 TEST(Wgmma, one_warpgroup_makes_narrow_tiles_transposed) {
   for (const u32 seed : {1u, 2u}) expect_product<by_columns::Config>(by_columns::entry, {300, 136, 200}, seed);
 }
-TEST(Wgmma, two_warpgroups_make_the_rows_of_a_tile) {
+TEST(LargeWgmma, two_warpgroups_make_the_rows_of_a_tile) {
   for (const u32 seed : {1u, 2u}) expect_product<by_rows::Config>(by_rows::entry, {140, 264, 328}, seed);
 }
-TEST(Wgmma, operands_along_n_come_in_panels) {
+TEST(LargeWgmma, operands_along_n_come_in_panels) {
   expect_product<along_n::Config>(along_n::entry, {130, 264, 200}, 3);
 }
-TEST(Wgmma, widths_are_multiples_of_32) {
+TEST(LargeWgmma, widths_are_multiples_of_32) {
   expect_product<no_power_of_two::Config>(no_power_of_two::entry, {129, 168, 264}, 4);
 }
 TEST(Wgmma, a_stage_holds_no_more_rows_than_there_are) {
   for (const i64 rows : {1, 13, 16}) expect_product<few_rows::Config>(few_rows::entry, {rows, 200, 648}, 5);
 }
-TEST(Wgmma, sums_of_bytes_are_added_up_stage_by_stage) {
+TEST(LargeWgmma, sums_of_bytes_are_added_up_stage_by_stage) {
   expect_product<bytes::Config>(bytes::entry, {130, 200, 400}, 6);
 }
 TEST(Wgmma, words_are_a_stage_of_32) {
@@ -369,33 +369,33 @@ TEST(Wgmma, words_are_a_stage_of_32) {
 TEST(Wgmma, blocks_add_up_the_parts_of_a_tile) {
   for (const u32 seed : {1u, 2u}) expect_product<two_parts::Config>(two_parts::entry, {200, 64, 392}, seed);
 }
-TEST(Wgmma, whole_tiles_come_before_parts) {
+TEST(LargeWgmma, whole_tiles_come_before_parts) {
   expect_product<three_parts::Config>(three_parts::entry, {256, 264, 328}, 9);
 }
 TEST(Wgmma, few_rows_come_in_parts) {
   expect_product<parts_of_few_rows::Config>(parts_of_few_rows::entry, {20, 90, 1288}, 10);
 }
-TEST(Wgmma, bytes_come_in_parts) {
+TEST(LargeWgmma, bytes_come_in_parts) {
   expect_product<parts_of_bytes::Config>(parts_of_bytes::entry, {256, 100, 400}, 11);
 }
 
-TEST(Wgmma, rows_of_other_ranks_come_beside_products) {
+TEST(LargeWgmma, rows_of_other_ranks_come_beside_products) {
   expect_product<rows_sent_beside::Config>(rows_sent_beside::entry, {3 * 140, 72, 264}, 2, Pattern::gathers_rows);
 }
-TEST(Wgmma, rows_of_other_ranks_come_from_blocks_of_their_own) {
+TEST(LargeWgmma, rows_of_other_ranks_come_from_blocks_of_their_own) {
   expect_product<rows_sent_by_blocks::Config>(rows_sent_by_blocks::entry, {2 * 150, 264, 200}, 3,
                                               Pattern::gathers_rows);
 }
-TEST(Wgmma, finished_tiles_are_sent_and_summed) {
+TEST(LargeWgmma, finished_tiles_are_sent_and_summed) {
   expect_product<scattered::Config>(scattered::entry, {3 * 130, 136, 72}, 1, Pattern::scatters_sums);
 }
-TEST(Wgmma, blocks_of_their_own_sum_finished_tiles) {
+TEST(LargeWgmma, blocks_of_their_own_sum_finished_tiles) {
   expect_product<summed_by_blocks::Config>(summed_by_blocks::entry, {2 * 130, 200, 72}, 4, Pattern::scatters_sums);
 }
-TEST(Wgmma, sums_are_sent_to_all) {
+TEST(LargeWgmma, sums_are_sent_to_all) {
   expect_product<reduced::Config>(reduced::entry, {200, 264, 72}, 5, Pattern::sums);
 }
-TEST(Wgmma, finished_tiles_are_sent_to_all) {
+TEST(LargeWgmma, finished_tiles_are_sent_to_all) {
   expect_product<gathered::Config>(gathered::entry, {3 * 140, 264, 72}, 6, Pattern::gathers_products);
 }
 

@@ -81,6 +81,14 @@ bool multiplies_columns(const Problem& problem, const Products& products, const 
          wgmma_stage_rows(problem, products, tiles.m) == tiles.m;
 }
 
+/// Of stages of few rows, as fast as they come: one thread asks for them, and one port of the compute unit brings them.
+double arriving_us(std::int64_t stage_rows, const Tiles& tiles, double k) {
+  constexpr double stage_us = 0.124;  // measured on an H100
+  constexpr double port_gbs = 112;    // measured there
+  const auto bytes = static_cast<double>((stage_rows + tiles.n) * wgmma_row_bytes);
+  return k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
+}
+
 double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
                      double k) {
   constexpr double share_of_columns = 0.88;  // measured on an H100
@@ -92,15 +100,9 @@ double wgmma_tile_us(const Problem& problem, const Target& target, const Product
   const bool stored = products.shipped_bytes == 0;
   const double between_us = stored ? row.between_stores_us : row.between_copies_us;
   const std::int64_t stage_rows = wgmma_stage_rows(problem, products, tiles.m);
-  constexpr std::int64_t rows_of_warpgroup = 64;
-  if (stage_rows > rows_of_warpgroup || !target.measured) return tile_us(target, tiles, k, share, between_us);
-  // One warpgroup multiplies, and stages come no faster than one thread asks for them or one port brings them.
-  constexpr double stage_us = 0.124;    // measured on an H100
-  constexpr double port_gbs = 112;      // of a compute unit, measured there
-  constexpr double staged_bytes = 128;  // of a row
-  const double bytes = staged_bytes * static_cast<double>(stage_rows + tiles.n);
-  const double stages_us = k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
-  return std::max(stages_us, tile_us(target, tiles, k, share, 0) / 2) + between_us;
+  const bool by_one_warpgroup = stage_rows <= tiles.m / 2;
+  if (!by_one_warpgroup || !target.measured) return tile_us(target, tiles, k, share, between_us);
+  return std::max(arriving_us(stage_rows, tiles, k), tile_us(target, tiles, k, share, 0) / 2) + between_us;
 }
 
 }  // namespace
