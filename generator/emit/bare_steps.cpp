@@ -137,11 +137,13 @@ class StepWriter {
 
 std::string StepWriter::map_text(const iris::MatrixMap& map) const {
   const std::string name = map.buffer + "_map";
+  const std::string rows = length_of(map.rows, plan_).text();
+  std::string box_rows = std::to_string(map.box_rows);
+  if (map.trims_box) box_rows = "trimmed_box(" + box_rows + ", " + rows + ")";
   return indent_ + "iris::device::TensorMap " + name + "{};\n" +
          checked("tensor_map(&" + name + ", " + name_in_launch(map.buffer) + ", " +
-                 std::to_string(iris::bytes_of(map.dtype)) + ", " + length_of(map.rows, plan_).text() + ", " +
-                 length_of(map.columns, plan_).text() + ", " + std::to_string(map.box_rows) + ", " +
-                 std::to_string(map.box_columns) + ")");
+                 std::to_string(iris::bytes_of(map.dtype)) + ", " + rows + ", " + length_of(map.columns, plan_).text() +
+                 ", " + box_rows + ", " + std::to_string(map.box_columns) + ")");
 }
 
 iris::Dtype dtype_of(const Plan& plan, const std::string& buffer) {

@@ -30,7 +30,8 @@ Json json_of(const std::vector<Dimension>& shape) {
 Json json_of(const MatrixMap& map) {
   return {{"buffer", map.buffer},      {"dtype", to_string(map.dtype)},
           {"rows", json_of(map.rows)}, {"columns", json_of(map.columns)},
-          {"box_rows", map.box_rows},  {"box_columns", map.box_columns}};
+          {"box_rows", map.box_rows},  {"box_columns", map.box_columns},
+          {"trims_box", map.trims_box}};
 }
 
 Json json_of(const Problem& problem) {

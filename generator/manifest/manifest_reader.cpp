@@ -193,15 +193,17 @@ class Reader {
   MatrixMap parse_map(const Json& json) const {
     constexpr int largest_box = 256;
     constexpr std::int64_t row_bytes = 128;  // as they are swizzled
-    const Members members(json, "a map", {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns"});
+    const Members members(json, "a map",
+                          {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns", "trims_box"});
     const Dtype dtype = members.dtype("dtype");
-    if (bytes_of(dtype) > 2) members.complain("dtype", "a type of 16 or 8 bits");
+    if (bytes_of(dtype) > 2 && dtype != Dtype::tf32) members.complain("dtype", "tf32 or a type of 16 or 8 bits");
     return {.buffer = parse_buffer_name(members, "buffer", members.at("buffer")),
             .dtype = dtype,
             .rows = parse_dimension(members.at("rows")),
             .columns = parse_dimension(members.at("columns")),
             .box_rows = members.number("box_rows", 1, largest_box),
-            .box_columns = members.number("box_columns", 1, row_bytes / bytes_of(dtype))};
+            .box_columns = members.number("box_columns", 1, row_bytes / bytes_of(dtype)),
+            .trims_box = members.boolean("trims_box")};
   }
 
   int parse_kernel_number(const Members& members) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -48,6 +49,7 @@ bool are_same(const Candidate& a, const Candidate& b) {
 struct Range {
   const Candidate* candidate;
   std::int64_t up_to;
+  std::int64_t most_rows = 0;  ///< of a product, the last length that was looked at
 };
 
 /// The largest size at which `candidate` is still the best, between one at which it is and one at which it is not.
@@ -89,12 +91,16 @@ std::vector<std::int64_t> lengths_of_products() {
   return lengths;
 }
 
+/// Of which kernels hold less than of more.
+constexpr std::int64_t few_rows = 64;
+
 /// The same of a product, by the model: whoever serves a size goes on until another one is faster by more than a
-/// little.
+/// little, or until there are no longer few rows.
 std::vector<Range> ranges_of_product(const Problem& problem, const Target& target, const BestAt& best_at) {
   constexpr double little = 1.05;
   std::vector<Range> ranges;
-  std::int64_t before = 0;
+  std::int64_t before = 0;  // the size
+  std::int64_t length_before = 0;
   bool last_is_measured = false;
   for (const std::int64_t length : lengths_of_products()) {
     const Problem sized = at_length(problem, length);
@@ -106,14 +112,29 @@ std::vector<Range> ranges_of_product(const Problem& problem, const Target& targe
       const bool by_model = !best.is_measured && !last_is_measured;
       return by_model && time_of(last, sized, target) <= little * time_of(*best.candidate, sized, target);
     };
-    if (ranges.empty() || !stays(*ranges.back().candidate)) {
+    if (ranges.empty() || length_before == few_rows || !stays(*ranges.back().candidate)) {
       if (!ranges.empty()) ranges.back().up_to = before;
       ranges.push_back({best.candidate, iris::every_size});
       last_is_measured = best.is_measured;
     }
     before = size;
+    length_before = length;
+    ranges.back().most_rows = length;
   }
   return ranges;
+}
+
+/// Makes one range of those that come to the same kernels.
+void join_neighbours(std::vector<Range>& ranges) {
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && are_same(*joined.back().candidate, *range.candidate)) {
+      joined.back().up_to = range.up_to;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  ranges = std::move(joined);
 }
 
 /// Joins the drafts of several candidates to one operation, each serving its sizes.
@@ -274,10 +295,19 @@ std::string up_to_words(const Problem& problem, std::int64_t up_to) {
   return "up to " + problem.dynamic_extents().back() + " = " + std::to_string(up_to / least_size(problem));
 }
 
-void choose_by_size(const Problem& problem, const Target& target, const BestAt& best_at, Chosen& chosen) {
+void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target& target,
+                    std::span<const FunctionPlan> functions, const BestAt& best_at, Chosen& chosen) {
   const bool is_product = pattern_of(problem).product != nullptr;
-  const std::vector<Range> ranges =
-      is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
+  std::vector<Range> ranges = is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
+  std::deque<Candidate> of_few_rows;
+  for (Range& range : ranges) {
+    if (!is_product || range.most_rows > few_rows || problem.dynamic_extents().front() != "m") continue;
+    Settings config = range.candidate->config;
+    config[std::string(most_rows_key)] = {.value = static_cast<int>(range.most_rows), .by = Setting::By::size};
+    of_few_rows.push_back(consider(spec, problem, target, config, functions, *range.candidate->variant));
+    range.candidate = &of_few_rows.back();
+  }
+  join_neighbours(ranges);
   if (ranges.size() == 1) return chosen.take(*ranges.front().candidate, "fastest at every size");
   chosen.variant = "by_size";
   chosen.reason = "known only at launch:";

@@ -34,6 +34,7 @@ struct Best {
 using BestAt = std::function<Best(const Problem& problem)>;
 
 /// Chooses for a problem whose size is known only at launch: who is best at each size, all of them in one operation.
-void choose_by_size(const Problem& problem, const Target& target, const BestAt& best_at, Chosen& chosen);
+void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target& target,
+                    std::span<const FunctionPlan> functions, const BestAt& best_at, Chosen& chosen);
 
 }  // namespace irisgen

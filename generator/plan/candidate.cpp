@@ -23,7 +23,7 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
   std::string words;
   for (const std::string_view key : keys) words.append(key).append(", ");
   for (const auto& [key, setting] : config) {
-    if (key == timeout_key || std::ranges::find(keys, key) != keys.end()) continue;
+    if (key == timeout_key || key == most_rows_key || std::ranges::find(keys, key) != keys.end()) continue;
     std::string problem = it;
     problem.append(" does not use '").append(key).append("'; it uses ").append(words).append(timeout_key);
     return refusal_of(spec, setting.where, problem);
@@ -35,7 +35,7 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
 
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
                    std::span<const FunctionPlan> functions, const Variant& variant) {
-  Candidate candidate{.variant = &variant};
+  Candidate candidate{.variant = &variant, .config = config};
   candidate.refusal = check_keys(spec, config, {variant.keys.begin(), variant.keys.end()},
                                  problem.pattern + " (" + std::string(variant.name) + ")");
   candidate.lacks_key = candidate.refusal.has_value();

@@ -13,6 +13,7 @@ namespace irisgen {
 /// A variant of the pattern, and what its planning of a problem came to.
 struct Candidate {
   const Variant* variant = nullptr;
+  Settings config = {};                   ///< with which it was planned
   Draft draft = {};                       ///< where it can do the problem
   std::optional<SpecError> refusal = {};  ///< why it cannot
   bool lacks_key = false;                 ///< it does not understand a key of the config

@@ -185,7 +185,7 @@ void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate
     measured = measured || candidate;
     return candidate ? Best{candidate, true} : Best{fastest(shapes_differ ? few : candidates, sized, target), false};
   };
-  choose_by_size(problem, target, best_at, chosen);
+  choose_by_size(spec, problem, target, functions, best_at, chosen);
   chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";
 }
 

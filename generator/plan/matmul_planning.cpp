@@ -135,6 +135,14 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));
 }
 
+/// Of all launches: those that are known, or those that the kernel is taken for.
+std::optional<std::int64_t> most_rows_of(const Request& request, const Dimension& rows) {
+  if (const auto known = static_length(request.problem, rows)) return known;
+  const auto most = request.wanted(most_rows_key);
+  if (!most) return std::nullopt;
+  return divide_up(std::int64_t{*most} * rows.factor, rows.divisor);
+}
+
 }  // namespace
 
 void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
@@ -160,7 +168,7 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   tiles.k = decide(request, kernel, "tile_k", fallback.k, "", loop ? std::string(loop->depth_reason) : reason);
   choose_band(request, kernel, products, fallback.band);
   if (kernel.main_loop() == MainLoop::wgmma) {
-    const std::int64_t stage_rows = wgmma_stage_rows(request.problem, products, tiles.m);
+    const std::int64_t stage_rows = wgmma_stage_rows(tiles.m, most_rows_of(request, products.rows));
     add_number(kernel, "stage_rows", stage_rows, "rows of A in a stage",
                stage_rows < tiles.m ? "there are no more" : "those of a tile");
     const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);

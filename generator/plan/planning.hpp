@@ -27,6 +27,10 @@ using iris::Argument;
 using iris::Dimension;
 using iris::InPlace;
 
+/// Of a dynamic m, in the place of a setting of `config:`: how many rows launches of the kernel have at most. The
+/// Plan's own, where several kernels share the sizes.
+inline constexpr std::string_view most_rows_key = "most_rows";
+
 /// What a variant plans for.
 struct Request {
   const KernelSpec& spec;  ///< for its name and places

@@ -16,10 +16,9 @@ std::int64_t wgmma_stride(std::int64_t tile_n) {
   return tile_n + padding;
 }
 
-std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m) {
-  const auto rows = static_length(problem, products.rows);
-  if (!rows) return tile_m;
-  return std::min(tile_m, std::max(swizzled_rows, divide_up(*rows, swizzled_rows) * swizzled_rows));
+std::int64_t wgmma_stage_rows(std::int64_t tile_m, std::optional<std::int64_t> most_rows) {
+  if (!most_rows) return tile_m;
+  return std::min(tile_m, std::max(swizzled_rows, divide_up(*most_rows, swizzled_rows) * swizzled_rows));
 }
 
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
@@ -42,22 +41,23 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
                                         std::int64_t box_rows) {
   const int panel_columns = static_cast<int>(depth_of(request.problem, wgmma_depth));
   std::vector<iris::MatrixMap> maps;
-  const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns,
-                       std::int64_t box_rows) {
+  const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns, std::int64_t box_rows,
+                       bool trims_box) {
     maps.push_back({.buffer = std::string(buffer),
                     .dtype = request.problem.dtype,
                     .rows = rows,
                     .columns = columns,
                     .box_rows = static_cast<int>(box_rows),
-                    .box_columns = panel_columns});
+                    .box_columns = panel_columns,
+                    .trims_box = trims_box});
   };
-  add("a", products.a_rows, {"k"}, box_rows);
+  add("a", products.a_rows, {"k"}, box_rows, true);
   if (request.problem.layout_b == iris::Layout::nk) {
-    add("b", products.columns, {"k"}, tiles.n);
+    add("b", products.columns, {"k"}, tiles.n, false);
   } else {
-    add("b", {"k"}, products.columns, tiles.k);
+    add("b", {"k"}, products.columns, tiles.k, false);
   }
-  if (products.by_copy_engine) add("gathered", {"m"}, {"k"}, box_rows);
+  if (products.by_copy_engine) add("gathered", {"m"}, {"k"}, box_rows, true);
   return maps;
 }
 

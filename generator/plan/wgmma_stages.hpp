@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "generator/plan/fast_loops.hpp"
@@ -13,8 +14,8 @@ inline constexpr std::int64_t wgmma_row_bytes = 128;  ///< of a stage's row
 
 /// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
 std::int64_t wgmma_stride(std::int64_t tile_n);
-/// Rows of A in a stage: those of a tile, fewer where there are fewer.
-std::int64_t wgmma_stage_rows(const Problem& problem, const Products& products, std::int64_t tile_m);
+/// Rows of A in a stage: those of a tile, fewer where a launch has no more than `most_rows`.
+std::int64_t wgmma_stage_rows(std::int64_t tile_m, std::optional<std::int64_t> most_rows);
 /// Rows of A in one copy.
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
 /// Stages that shared memory holds beside a finished tile of so many columns and, where the block sends operands beside

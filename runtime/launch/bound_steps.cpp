@@ -72,12 +72,16 @@ void Binder::bind(const LaunchStep& step) {
 }
 
 BoundLaunch::Map Binder::bind(const MatrixMap& map) const {
+  constexpr std::int64_t together = 8;  // rows
+  const std::int64_t rows = length_of(map.rows, extents_);
+  std::int64_t box_rows = map.box_rows;
+  if (map.trims_box && rows > 0) box_rows = std::min(box_rows, (rows + together - 1) / together * together);
   return {.buffer = binding_.buffers.number_of(map.buffer),
           .layout = {.data = nullptr,
                      .element_bytes = bytes_of(map.dtype),
-                     .rows = length_of(map.rows, extents_),
+                     .rows = rows,
                      .columns = length_of(map.columns, extents_),
-                     .box_rows = map.box_rows,
+                     .box_rows = static_cast<int>(box_rows),
                      .box_columns = map.box_columns},
           .map = {}};
 }

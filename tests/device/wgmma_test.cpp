@@ -310,7 +310,7 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
                    .a = rank.a.data(),
                    .b = rank.b.data(),
                    .output = rank.output(),
-                   .a_map = map_of(rank.a, k, Config::box_rows),
+                   .a_map = map_of(rank.a, k, std::min<i64>(Config::box_rows, round_up(problem.rows_of_a(), 8))),
                    .b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k),
                    .scales = scales.data(),
                    .m = m,
@@ -374,6 +374,9 @@ TEST(LargeWgmma, whole_tiles_come_before_parts) {
 }
 TEST(Wgmma, few_rows_come_in_parts) {
   expect_product<parts_of_few_rows::Config>(parts_of_few_rows::entry, {20, 90, 1288}, 10);
+}
+TEST(Wgmma, copies_hold_no_more_rows_than_there_are) {
+  expect_product<by_columns::Config>(by_columns::entry, {20, 90, 200}, 12);
 }
 TEST(LargeWgmma, bytes_come_in_parts) {
   expect_product<parts_of_bytes::Config>(parts_of_bytes::entry, {256, 100, 400}, 11);

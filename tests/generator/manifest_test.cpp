@@ -239,13 +239,13 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
   const Manifest gathered = manifest_of(layer + "workgroup_specialized, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   using iris::MatrixMap;
   EXPECT_EQ(std::get<iris::LaunchStep>(gathered.schedules[0].steps[0].action).maps,
-            (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64},
+            (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64, /*trims_box=*/true},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
   EXPECT_EQ(to_json(iris::parse_manifest(to_json(gathered))), to_json(gathered));
   // A part's maps are of the whole's buffers.
   const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   EXPECT_EQ(std::get<iris::LaunchStep>(parts.schedules[0].steps.back().action).maps,
-            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64},
+            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64, /*trims_box=*/true},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
 }
 
@@ -328,6 +328,7 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/schedules/0/steps/0/launch/maps/0/buffer", "elsewhere"},
       {"/schedules/0/steps/0/launch/maps/0/dtype", "f8"},
       {"/schedules/0/steps/0/launch/maps/0/dtype", "f32"},
+      {"/schedules/0/steps/0/launch/maps/0/trims_box", 1},
       {"/schedules/0/steps/0/launch/maps/0/rows/extent", "q"},
       {"/schedules/0/steps/0/launch/maps/0/columns/divisor", 0},
       {"/schedules/0/steps/0/launch/maps/0/box_rows", 257},

@@ -145,7 +145,7 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   const std::string start = "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 4096, m: ";
   const Plan any = plan("matmul", start + "dynamic}", "sm_90a");
   EXPECT_EQ(any.variant, "by_size");
-  EXPECT_LE(any.kernels.size(), 5u);
+  EXPECT_LE(any.kernels.size(), 5u + 1u);  // and one of few rows
   std::vector<std::int64_t> all_rows = {1, 16, 50, 100, 200, 500, 16384};
   for (std::int64_t rows = 128; rows <= 4096; rows += 128) all_rows.push_back(rows);
   for (const std::int64_t rows : all_rows) {
@@ -172,6 +172,19 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   EXPECT_EQ(kernel_at(any, 16).number("tile_n"), 64);
   EXPECT_EQ(kernel_at(any, 100).number("tile_n"), 64);
   EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
+  // Of few rows stages hold no more than there are.
+  EXPECT_EQ(kernel_at(any, 16).number("stage_rows"), 64);
+  EXPECT_EQ(kernel_at(any, 64).number("stage_rows"), 64);
+  EXPECT_EQ(kernel_at(any, 65).number("stage_rows"), 128);
+}
+
+TEST(BySize, CountsTheRowsOfOneRankWhereRanksShareThem) {
+  const std::string shape = "world: 4, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 1024, m: dynamic}";
+  const Plan any = plan("matmul_reduce_scatter", shape, "sm_90a");
+  for (const std::int64_t rows : {16, 64, 256, 512, 4096}) {
+    const KernelPlan& kernel = kernel_at(any, rows);
+    EXPECT_GE(kernel.number("stage_rows"), std::min<std::int64_t>(rows / 4, 128)) << rows;
+  }
 }
 
 TEST(BySize, LeavesAProductAloneThatTheDescriptionShapes) {

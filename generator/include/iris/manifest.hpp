@@ -78,6 +78,8 @@ struct MatrixMap {
   Dimension columns = {};
   int box_rows = 1;  ///< of one copy
   int box_columns = 1;
+  /// A copy of a matrix of fewer rows has no more than these, rounded up to a multiple of 8.
+  bool trims_box = false;
   bool operator==(const MatrixMap&) const = default;
 };
 /// Most maps that a kernel takes.

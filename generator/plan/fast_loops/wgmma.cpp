@@ -78,7 +78,7 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 bool multiplies_columns(const Problem& problem, const Products& products, const Tiles& tiles) {
   const bool of_16_bits = iris::bytes_of(problem.dtype) == 2 && iris::bytes_of(problem.result) == 2;
   return tiles.n == 64 && problem.layout_b == iris::Layout::nk && of_16_bits && products.depth_parts == 1 &&
-         wgmma_stage_rows(problem, products, tiles.m) == tiles.m;
+         wgmma_stage_rows(tiles.m, static_length(problem, products.rows)) == tiles.m;
 }
 
 /// Of stages of few rows, as fast as they come: one thread asks for them, and one port of the compute unit brings them.
@@ -99,7 +99,7 @@ double wgmma_tile_us(const Problem& problem, const Target& target, const Product
                                                                     : row.share;
   const bool stored = products.shipped_bytes == 0;
   const double between_us = stored ? row.between_stores_us : row.between_copies_us;
-  const std::int64_t stage_rows = wgmma_stage_rows(problem, products, tiles.m);
+  const std::int64_t stage_rows = wgmma_stage_rows(tiles.m, static_length(problem, products.rows));
   const bool by_one_warpgroup = stage_rows <= tiles.m / 2;
   if (!by_one_warpgroup || !target.measured) return tile_us(target, tiles, k, share, between_us);
   return std::max(arriving_us(stage_rows, tiles, k), tile_us(target, tiles, k, share, 0) / 2) + between_us;

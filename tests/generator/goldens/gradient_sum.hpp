@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_c7b76ba7fd0a67a1 {
+inline namespace builds_8d0313ad7bf0144c {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_c7b76ba7fd0a67a1
+}  // namespace builds_8d0313ad7bf0144c
 }  // namespace irisgen_kernels

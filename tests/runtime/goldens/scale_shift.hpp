@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_af610d21e2cd9502 {
+inline namespace builds_485ddb37f889763b {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_af610d21e2cd9502
+}  // namespace builds_485ddb37f889763b
 }  // namespace irisgen_kernels

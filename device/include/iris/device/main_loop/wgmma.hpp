@@ -31,7 +31,7 @@ struct WarpgroupMma {
 
   template <typename Config>
   __device__ static Operand<Config> operand(Map map, const Matrix<const typename Config::Element>& matrix) {
-    return {.map = map, .columns = matrix.columns};
+    return {.map = map, .all_rows = matrix.rows, .columns = matrix.columns};
   }
   template <typename Config>
   __device__ __forceinline__ static TileProduct<Operand<Config>> along_k(TileProduct<Operand<Config>> product,

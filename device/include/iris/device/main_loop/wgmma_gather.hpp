@@ -58,7 +58,7 @@ struct StagePush {
     const auto copy_in = [&] {
       static_assert(Config::box_rows == Config::stage_rows, "a stage comes in one copy");
       auto& slot = ring.slot[in.slot].data;
-      platform::arrive_and_expect(ring.full[in.slot], sizeof(slot));
+      platform::arrive_and_expect(ring.full[in.slot], own.rows_of_box() * staged_row_bytes);
       platform::copy_box(slot, own.map, in.stage * Config::tile_k, own.first_row + in.chunk * Config::tile_m,
                          ring.full[in.slot]);
       in.advance();
@@ -125,7 +125,7 @@ struct StagePushBeside {
     PieceWalk<Config> in(gathered, block_index());
     const auto fetch = [&] {
       if (in.ended()) return;
-      platform::arrive_and_expect(fetched[in.slot], sizeof(pieces.slot[0]));
+      platform::arrive_and_expect(fetched[in.slot], own.rows_of_box() * staged_row_bytes);
       platform::copy_box(pieces.slot[in.slot].data, own.map, in.stage * Config::tile_k,
                          own.first_row + in.chunk() * Config::tile_m + in.row, fetched[in.slot]);
       in.advance();

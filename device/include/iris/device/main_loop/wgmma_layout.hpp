@@ -22,6 +22,7 @@ template <typename Config>
 struct StagedOperand {
   const TensorMap* map;                              // none of gathered rows
   const typename Config::Element* stages = nullptr;  // of gathered rows
+  i64 all_rows;
   i64 columns;
   i32 first_row = 0;
   i32 first_stage = 0;  // along k, of this matrix and the one that it is multiplied by
@@ -29,7 +30,14 @@ struct StagedOperand {
 
   /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
   __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {
-    return {map, stages, columns, first_row + static_cast<i32>(row), first_stage, scales};
+    return {map, stages, all_rows, columns, first_row + static_cast<i32>(row), first_stage, scales};
+  }
+
+  /// In one copy, as the host makes the map: where there are fewer than a box has, no more than these in whole groups
+  /// of eight. Rows that do not exist take the accelerator longer than those that do.
+  __device__ __forceinline__ i32 rows_of_box() const {
+    const i64 there = round_up(all_rows, 8);
+    return there < Config::box_rows ? static_cast<i32>(there) : Config::box_rows;
   }
 };
 
@@ -46,7 +54,7 @@ struct GatheredStages {
   __device__ __forceinline__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
   __device__ __forceinline__ i64 slot() const { return chunks() * stages_of_chunk() * stage_elements; }
   __device__ __forceinline__ StagedOperand<Config> of(i32 rank) const {
-    return {.map = nullptr, .stages = data + rank * slot(), .columns = k};
+    return {.map = nullptr, .stages = data + rank * slot(), .all_rows = rows, .columns = k};
   }
 };
 

@@ -49,16 +49,27 @@ struct StageLoader {
     const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
     const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
+    const auto has_box = [&](i32 of_box) { return of_box == 0 || row + of_box < a.all_rows; };
+    u32 bytes = Config::tile_n * staged_row_bytes;
+    if (a.map != nullptr) {
+#pragma unroll
+      for (i32 of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
+        if (has_box(of_box)) bytes += a.rows_of_box() * staged_row_bytes;
+      }
+    } else {
+      bytes += sizeof(block.stages[0].a);
+    }
     platform::fence_async_copies();  // after what the waits have acquired
     for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
       auto& stage = block.stages[turn.stage];
       u64& full = block.full[turn.stage];
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-      platform::arrive_and_expect(full, Block::stage_bytes);
+      platform::arrive_and_expect(full, bytes);
       if (a.map != nullptr) {
 #pragma unroll
-        for (int of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
-          platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
+        for (i32 of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
+          if (has_box(of_box))
+            platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
         }
       } else {
         platform::copy_in(stage.a, a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
