@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_fddec20db3ca9750 {
+inline namespace builds_5091381696db121e {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_fddec20db3ca9750
+}  // namespace builds_5091381696db121e
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_485ddb37f889763b {
+inline namespace builds_bf4101e78b8dcb1d {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_485ddb37f889763b
+}  // namespace builds_bf4101e78b8dcb1d
 }  // namespace irisgen_kernels
