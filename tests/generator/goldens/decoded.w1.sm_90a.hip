@@ -85,14 +85,14 @@ struct Tiles : TileSequence {
   }
   __device__ void tell(const Tile& tile) const {
     if (tile.parts == 1) return;  // nobody waits for it
-    signal_release<Scope::gpu>(launch, own_flag<Config>(block_index()), /*step=*/0, launch.context.rank);
+    signal_release(launch, own_flag<Config>(block_index()), /*step=*/0, launch.context.rank);
   }
   // A block makes one part at most, its last tile: nobody waits for somebody who waits.
   __device__ bool wait_for_parts(const Tile& tile, ThreadGroup group) const {
     bool arrived = true;
     for (i64 part = group.index; part < parts; part += group.size) {
       const i64 flag = own_flag<Config>(block_of(tile, part));
-      arrived = wait_acquire<Scope::gpu>(launch, flag, /*step=*/0, launch.context.rank, Wait::step) && arrived;
+      arrived = wait_acquire(launch, flag, /*step=*/0, launch.context.rank, Wait::step) && arrived;
     }
     return arrived;
   }

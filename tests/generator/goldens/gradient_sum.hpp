@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_8d0313ad7bf0144c {
+inline namespace builds_230d7e9652d3fc20 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_8d0313ad7bf0144c
+}  // namespace builds_230d7e9652d3fc20
 }  // namespace irisgen_kernels

@@ -237,7 +237,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xf865340e
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xb092a6c8
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -461,37 +461,28 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
-/// Release store to a flag that others in the scope read.
-template <Scope scope>
+/// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u64* flag, u64 value) {
-  release<Order::release, scope>();
-  __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, builtin_scope<scope>);
+  release<Order::release, Scope::sys>();
+  __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// An acquire load would invalidate the caches at each poll; relaxed loads and one fence after the last do it once.
-template <Scope scope>
 struct Poll {
   __device__ static u64 load(const u64* flag) {
-    return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, builtin_scope<scope>);
+    return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
   __device__ static Words load_words(const u64* from) {
     return {{__hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM),
              __hip_atomic_load(global(from) + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)}};
   }
-  __device__ static void acquire() {
-    if constexpr (scope == Scope::gpu) {
-      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
-    } else {
-      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
-    }
-  }
+  __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
   __device__ static u64 nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }  // it ticks at 100 MHz
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
 };
 
-template <Scope scope>
 __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
-  return poll_until<Poll<scope>>(flag, at_least, timeout_ns);
+  return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
@@ -503,12 +494,12 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
 template <int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll<Scope::sys>>(places, mark, timeout_ns, seen);
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xf865340e
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xb092a6c8
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -762,7 +753,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0x9af58924
+#define IRIS_DEVICE_SIGNAL_HPP 0xd69b7722
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -783,11 +774,10 @@ __device__ constexpr i64 flags(const Launch<Config>&) {
 }
 
 /// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
-/// this thread's stores, and those of the whole block if sync_block_after_stores() came before. To blocks of its own
-/// rank alone, Scope::gpu is enough, and sooner done.
-template <Scope scope = Scope::sys, typename Config>
+/// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
+template <typename Config>
 __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
-  platform::store_flag<scope>(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+  platform::store_flag(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
 }
 
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
@@ -808,21 +798,19 @@ __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, 
 }
 
 /// Waits, the calling thread alone, until `*flag`, of any rank, has reached `at_least`; acquires what its writer
-/// published in that scope. False, with the fault recorded as a wait for `peer`, if that took longer than
-/// Context::timeout_ns.
-template <Scope scope = Scope::sys>
+/// published. False, with the fault recorded as a wait for `peer`, if that took longer than Context::timeout_ns.
 __device__ __forceinline__ bool wait_acquire(const Context& context, const u64* flag, u64 at_least, i32 peer,
                                              Wait what) {
-  const u64 seen = platform::wait_flag<scope>(flag, at_least, peer, what, context.timeout_ns);
+  const u64 seen = platform::wait_flag(flag, at_least, peer, what, context.timeout_ns);
   if (reached(seen, at_least)) return true;
   raise_fault(context, peer, what, at_least, seen);
   return false;
 }
 
 /// The same until `peer`, the writer of this rank's flag number `flag`, has come to `step`.
-template <Scope scope = Scope::sys, typename Config>
+template <typename Config>
 __device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
-  return wait_acquire<scope>(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
+  return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
@@ -858,7 +846,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0x9af58924
+#elif IRIS_DEVICE_SIGNAL_HPP != 0xd69b7722
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

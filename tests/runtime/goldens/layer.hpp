@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_5091381696db121e {
+inline namespace builds_789a3cd9b36c542f {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_5091381696db121e
+}  // namespace builds_789a3cd9b36c542f
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_bf4101e78b8dcb1d {
+inline namespace builds_1c477491c08c84b5 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_bf4101e78b8dcb1d
+}  // namespace builds_1c477491c08c84b5
 }  // namespace irisgen_kernels

@@ -38,7 +38,7 @@ class BlockLock {
   /// Publishes the stores that the block's threads made so far, and calls the next ticket.
   __device__ __forceinline__ void release() {
     sync_block_after_stores();
-    if (thread_index() == 0) platform::store_flag<Scope::sys>(called(), ticket_ + 1);
+    if (thread_index() == 0) platform::store_flag(called(), ticket_ + 1);
   }
 
  private:

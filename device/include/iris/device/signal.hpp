@@ -22,11 +22,10 @@ __device__ constexpr i64 flags(const Launch<Config>&) {
 }
 
 /// Release store to flag number `flag` of rank `peer`, by the calling thread alone: it has come to `step`. Publishes
-/// this thread's stores, and those of the whole block if sync_block_after_stores() came before. To blocks of its own
-/// rank alone, Scope::gpu is enough, and sooner done.
-template <Scope scope = Scope::sys, typename Config>
+/// this thread's stores, and those of the whole block if sync_block_after_stores() came before.
+template <typename Config>
 __device__ __forceinline__ void signal_release(const Launch<Config>& launch, i64 flag, u32 step, i32 peer) {
-  platform::store_flag<scope>(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
+  platform::store_flag(heap_on_rank(launch.context, launch.context.flags + flag, peer), launch.flag_value(step));
 }
 
 /// Records who waited for whom, unless another wait of this launch has done so. The host reads it after the launch.
@@ -47,21 +46,19 @@ __device__ inline void raise_fault(const Context& context, i32 peer, Wait what, 
 }
 
 /// Waits, the calling thread alone, until `*flag`, of any rank, has reached `at_least`; acquires what its writer
-/// published in that scope. False, with the fault recorded as a wait for `peer`, if that took longer than
-/// Context::timeout_ns.
-template <Scope scope = Scope::sys>
+/// published. False, with the fault recorded as a wait for `peer`, if that took longer than Context::timeout_ns.
 __device__ __forceinline__ bool wait_acquire(const Context& context, const u64* flag, u64 at_least, i32 peer,
                                              Wait what) {
-  const u64 seen = platform::wait_flag<scope>(flag, at_least, peer, what, context.timeout_ns);
+  const u64 seen = platform::wait_flag(flag, at_least, peer, what, context.timeout_ns);
   if (reached(seen, at_least)) return true;
   raise_fault(context, peer, what, at_least, seen);
   return false;
 }
 
 /// The same until `peer`, the writer of this rank's flag number `flag`, has come to `step`.
-template <Scope scope = Scope::sys, typename Config>
+template <typename Config>
 __device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer, Wait what) {
-  return wait_acquire<scope>(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
+  return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.

@@ -227,37 +227,28 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
-/// Release store to a flag that others in the scope read.
-template <Scope scope>
+/// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u64* flag, u64 value) {
-  release<Order::release, scope>();
-  __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, builtin_scope<scope>);
+  release<Order::release, Scope::sys>();
+  __hip_atomic_store(global(flag), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// An acquire load would invalidate the caches at each poll; relaxed loads and one fence after the last do it once.
-template <Scope scope>
 struct Poll {
   __device__ static u64 load(const u64* flag) {
-    return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, builtin_scope<scope>);
+    return __hip_atomic_load(global(flag), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
   __device__ static Words load_words(const u64* from) {
     return {{__hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM),
              __hip_atomic_load(global(from) + 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)}};
   }
-  __device__ static void acquire() {
-    if constexpr (scope == Scope::gpu) {
-      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
-    } else {
-      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
-    }
-  }
+  __device__ static void acquire() { __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""); }
   __device__ static u64 nanoseconds() { return __builtin_amdgcn_s_memrealtime() * 10; }  // it ticks at 100 MHz
   __device__ static void pause() { __builtin_amdgcn_s_sleep(1); }
 };
 
-template <Scope scope>
 __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
-  return poll_until<Poll<scope>>(flag, at_least, timeout_ns);
+  return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
@@ -269,7 +260,7 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
 template <int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll<Scope::sys>>(places, mark, timeout_ns, seen);
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform

@@ -174,15 +174,13 @@ T fetch_max(T* address, T value) {
   return update(address, [value](T old) { return old < value ? value : old; });
 }
 
-/// Release store to a flag that others in the scope read.
-template <Scope>
-void store_flag(u64* flag, u64 value) {
+/// Release store to a flag that another rank reads.
+inline void store_flag(u64* flag, u64 value) {
   atomic_store<Order::release, Scope::sys>(flag, value);
 }
 
 /// The engine parks the fiber and knows when nobody can wake it, so it needs no clock.
-template <Scope>
-u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
+inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*timeout_ns*/) {
   iris_host_engine->wait(flag, at_least, peer, what);
   return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }

@@ -245,33 +245,20 @@ __device__ __forceinline__ T fetch_min(T* address, T value) {
   IRIS_ATOMIC(__nv_atomic_fetch_min, address, value)
 }
 template <Order order, Scope scope, typename T>
-__device__ __forceinline__ T fetch_max(T* address, T value) {
-  IRIS_ATOMIC(__nv_atomic_fetch_max, address, value)
-}
+__device__ __forceinline__ T fetch_max(T* address, T value){IRIS_ATOMIC(__nv_atomic_fetch_max, address, value)}
 #undef IRIS_COMPARE_EXCHANGE
 #undef IRIS_ATOMIC
 #undef IRIS_AT_SCOPE
 
-/// Release store to a flag that others in the scope read.
-template <Scope scope>
+/// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u64* flag, u64 value) {
-  if constexpr (scope == Scope::gpu) {
-    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "l"(value) : "memory");
-  } else {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "l"(value) : "memory");
-  }
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "l"(value) : "memory");
 }
 
-template <Scope scope>
 struct Poll {
   __device__ static u64 load(const u64* flag) {
-    const auto from = __cvta_generic_to_global(flag);
     u64 value;
-    if constexpr (scope == Scope::gpu) {
-      asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-    } else {
-      asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-    }
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(flag)) : "memory");
     return value;
   }
   __device__ static Words load_words(const u64* from) {
@@ -291,9 +278,8 @@ struct Poll {
   __device__ static void pause() {}  // sleeping costs more latency than the polls cost bandwidth
 };
 
-template <Scope scope>
 __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*peer*/, Wait /*what*/, u64 timeout_ns) {
-  return poll_until<Poll<scope>>(flag, at_least, timeout_ns);
+  return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
@@ -306,7 +292,7 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
 template <int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll<Scope::sys>>(places, mark, timeout_ns, seen);
+  return poll_words<Poll>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform
