@@ -242,6 +242,11 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
             (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64, /*trims_box=*/true},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
   EXPECT_EQ(to_json(iris::parse_manifest(to_json(gathered))), to_json(gathered));
+  // Of tf32 a box has 32 columns.
+  const Manifest words = manifest_of(
+      "{name: a, pattern: matmul, dtype: tf32, world: 1, layout: {b: nk}, shape: {m: 64, n: 64, k: 64}}", "sm_90a");
+  EXPECT_EQ(std::get<iris::LaunchStep>(words.schedules[0].steps[0].action).maps.at(0).box_columns, 32);
+  EXPECT_EQ(to_json(iris::parse_manifest(to_json(words))), to_json(words));
   // A part's maps are of the whole's buffers.
   const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   EXPECT_EQ(std::get<iris::LaunchStep>(parts.schedules[0].steps.back().action).maps,

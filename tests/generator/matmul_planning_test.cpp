@@ -178,12 +178,12 @@ TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
   EXPECT_EQ(kernel_at(any, 65).number("stage_rows"), 128);
 }
 
-TEST(BySize, CountsTheRowsOfOneRankWhereRanksShareThem) {
+TEST(BySize, LeavesWholeStagesToAKernelOfAllSizes) {
   const std::string shape = "world: 4, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 1024, m: dynamic}";
   const Plan any = plan("matmul_reduce_scatter", shape, "sm_90a");
+  EXPECT_NE(any.variant, "by_size");
   for (const std::int64_t rows : {16, 64, 256, 512, 4096}) {
-    const KernelPlan& kernel = kernel_at(any, rows);
-    EXPECT_GE(kernel.number("stage_rows"), std::min<std::int64_t>(rows / 4, 128)) << rows;
+    EXPECT_EQ(kernel_at(any, rows).number("stage_rows"), 128) << rows;
   }
 }
 

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_789a3cd9b36c542f {
+inline namespace builds_e9a193db39ce229f {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_789a3cd9b36c542f
+}  // namespace builds_e9a193db39ce229f
 }  // namespace irisgen_kernels

@@ -24,7 +24,6 @@ struct MultiplyingBlock {
 
   static constexpr i64 never = i64{1} << 62;  ///< a tile that there is not, to stop at
   static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
-  static constexpr int stage_bytes = (Config::stage_rows + Config::tile_n) * staged_row_bytes;
 
   /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
   /// of 64 columns, each in rows along n.
