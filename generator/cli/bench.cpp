@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/assignments.hpp"
 #include "generator/cli/calibration.hpp"
 #include "generator/cli/files.hpp"
 #include "generator/cli/measuring.hpp"
@@ -23,12 +24,15 @@ namespace irisgen::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Sizes = std::vector<std::int64_t>;
 
 struct BenchCommand {
   std::string spec;
   std::string kernel;
   std::string target;
   std::string sizes;
+  std::vector<std::string> extents;
+  bool cold = false;
   int world = 0;
   std::string against;
   std::string svg;
@@ -51,6 +55,10 @@ does. The library is measured on the same ranks in the same way: on plain memory
 in symmetric windows. With --processes each rank is a process, as under torchrun and mpirun, whose processes it joins;
 rank 0 prints.
 
+Launches have the same buffers, which a GPU's cache may hold. With --cold they take so many buffers in turn that each
+finds its own in memory, as the layers of a model do. --extent measures what one kernel, compiled for a dynamic shape,
+takes at each of the lengths; what is predicted beside them is for a kernel that would know them.
+
 --calibrate takes no specification: it measures what this machine's links, memory and launches do, a dozen collectives
 of 1 KiB and 256 MiB, and writes these rates into your tuning table. From then on predictions for as many ranks on such
 GPUs rest on them, wherever that table is asked.
@@ -59,15 +67,23 @@ Examples:
   irisgen bench spec.yaml
   irisgen bench spec.yaml --sizes 1K:256M:2 --world 4
   irisgen bench spec.yaml --sizes 1K:1G --against nccl --svg bandwidth.svg
+  irisgen bench spec.yaml --extent m=1,16,64:1024:2 --cold
   irisgen bench spec.yaml --target sm_90a --json
   irisgen bench spec.yaml --world 4 --processes
   irisgen bench --calibrate)";
 
 /// The sizes asked for. Without them: a sweep of a collective, and a fused kernel's own shape.
-std::vector<std::int64_t> bench_sizes(const KernelSpec& kernel, const std::string& text) {
+Sizes bench_sizes(const KernelSpec& kernel, const std::string& text) {
   const bool has_one_size = pattern_of(kernel.problem).bus != nullptr;
   if (text.empty() && !has_one_size) return {};
   return sizes_of(text.empty() ? "4K:64M" : text);
+}
+
+/// Throws UsageError for a shape that is left open.
+void require_shape(const KernelSpec& kernel, const std::vector<Extents>& given) {
+  if (kernel.problem.is_static() || !given.empty() || pattern_of(kernel.problem).bus != nullptr) return;
+  const std::string name = kernel.problem.dynamic_extents().front();
+  throw UsageError(kernel.name + "'s " + name + " is dynamic: give --extent " + name + "=NUMBER, or several: 1:64:2");
 }
 
 /// Throws UsageError, which begins with these words, for the first kernel that is no collective.
@@ -134,12 +150,14 @@ Json to_json(const Target& target, const iris::BenchReport& report) {
           {"library", report.library},
           {"world", report.world},
           {"ranks_per_device", report.ranks_per_device},
+          {"cold", report.cold},
           {"points", std::move(points)}};
 }
 
 void print_table(const iris::BenchReport& report) {
   std::cout << heading(report.kernel) << ": " << pattern_words(report.pattern) << " of " << to_string(report.dtype)
-            << ", " << report.world << " ranks on " << report.device << '\n';
+            << ", " << report.world << " ranks on " << report.device << (report.cold ? ", buffers in memory" : "")
+            << '\n';
   if (report.ranks_per_device > 1) {
     std::cout << "  " << report.ranks_per_device << " ranks share a GPU: these times tell little\n";
   }
@@ -180,8 +198,11 @@ std::vector<iris::BenchReport> measure(const BenchCommand& command, const Spec& 
   Progress progress;
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
-      iris::BenchOptions options{.sizes = bench_sizes(kernel, command.sizes),
+      std::vector<Extents> extents = extents_to_measure(kernel, parse_assignments("--extent", command.extents));
+      iris::BenchOptions options{.sizes = extents.empty() ? bench_sizes(kernel, command.sizes) : Sizes{},
+                                 .extents = std::move(extents),
                                  .batches = command.batches,
+                                 .cold = command.cold,
                                  .seed = command.seed,
                                  .compiler = {},
                                  .plan = {.tuning = tables, .device = device_of(target)},
@@ -221,7 +242,12 @@ ExitCode bench(const BenchCommand& command) {
   Spec spec = select(load_spec(command.spec, command.world), command.kernel);
   const std::optional<OwnRank> self = command.processes ? rank_of_this_process() : std::nullopt;
   if (self.has_value()) keep_world(spec, self->size);
-  for (const KernelSpec& kernel : spec.kernels) bench_sizes(kernel, command.sizes);
+  const Assignments extents = parse_assignments("--extent", command.extents);
+  check_extents(spec, extents);
+  for (const KernelSpec& kernel : spec.kernels) {
+    bench_sizes(kernel, command.sizes);
+    require_shape(kernel, extents_to_measure(kernel, extents));
+  }
   const Target& target = measured_target(command.target);
   check_library(command.against, target, spec);
   require_values(spec, target);
@@ -245,13 +271,19 @@ void add_bench(CLI::App& program, Action& action) {
   app->add_option("--table", command->table, "The tuning table that --calibrate writes to (default: yours)")
       ->needs(calibrate);
   app->add_option("--target", command->target, "GPU target (default: that of the first GPU)");
-  auto* sizes =
-      app->add_option("--sizes", command->sizes,
-                      "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: 4K:64M by 4; a fused kernel's own shape)");
+  auto* sizes = app->add_option(
+      "--sizes", command->sizes,
+      "Bytes, FIRST:LAST[:FACTOR] with K, M, G, or several by commas (default: 4K:64M by 4; a product's shape)");
+  auto* extent = app->add_option("--extent", command->extents,
+                                 "NAME=LENGTHS: of a dynamic extent, each measured, as --sizes has them (repeatable)")
+                     ->allow_extra_args(false)
+                     ->excludes(sizes);
+  auto* cold = app->add_flag("--cold", command->cold, "Launches find their buffers in memory, not in a cache");
   auto* kernel = app->add_option("--kernel", command->kernel, "Only this kernel");
   auto* against =
       app->add_option("--against", command->against, "nccl or rccl: measure the vendor's library of collectives, too")
-          ->check(CLI::IsMember({"nccl", "rccl"}));
+          ->check(CLI::IsMember({"nccl", "rccl"}))
+          ->excludes(cold);
   auto* svg = app->add_option("--svg", command->svg, "Also draw time and bandwidth against size into this file");
   app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
   app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
@@ -262,8 +294,8 @@ void add_bench(CLI::App& program, Action& action) {
   auto* json = app->add_flag("--json", command->json, "Print JSON");
   auto* csv = app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);
   auto* processes = app->add_flag("--processes", command->processes, "A process for each rank instead of a thread");
-  for (CLI::Option* option : {sizes, kernel, against, svg}) calibrate->excludes(option);
-  for (CLI::Option* flag : {csv, processes}) calibrate->excludes(flag);
+  for (CLI::Option* option : {sizes, extent, kernel, against, svg}) calibrate->excludes(option);
+  for (CLI::Option* flag : {cold, csv, processes}) calibrate->excludes(flag);
   app->callback([command, &action] { action = [command] { return bench(*command); }; });
 }
 

@@ -117,7 +117,9 @@ ExitCode run(const RunCommand& command) {
   const std::vector<Plan> plans =
       plan_all(spec, std::span(&target, 1), {.tuning = tables, .device = device_of(*target)});
   require_one_plan(plans, command);
-  check_extents(plans, parse_assignments("--extent", command.extents));
+  const Assignments extents = parse_assignments("--extent", command.extents);
+  for (const auto& [name, text] : extents) parse_extent(name, text);
+  check_extents(spec, extents);
   require_values(spec, *target);
   if (command.processes && !self.has_value()) return start_ranks_of(spec, command.spec);
   const bool prints = !self.has_value() || self->rank == 0;

@@ -1,7 +1,6 @@
 #include "generator/cli/tensors.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generator/cli/assignments.hpp"
 #include "generator/cli/files.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
@@ -52,31 +52,9 @@ void learn(const iris::Argument& argument, Shape shape, iris::Extents& extents) 
   }
 }
 
-std::vector<std::string> extent_names(const Plan& plan) {
-  std::vector<std::string> names;
-  names.reserve(plan.problem.extents.size());
-  for (const iris::NamedExtent& named : plan.problem.extents) names.push_back(named.name);
-  return names;
-}
-
-std::int64_t parse_extent(const std::string& name, const std::string& text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < 0 || text.empty()) {
-    throw UsageError("--extent " + name + " takes a whole number that is not negative, not '" + text + "'");
-  }
-  return value;
-}
-
-bool is_dynamic(const Plan& plan, const std::string& extent) {
-  const std::vector<std::string> dynamic = plan.problem.dynamic_extents();
-  return std::ranges::find(dynamic, extent) != dynamic.end();
-}
-
 void take_given_extents(const Plan& plan, const Assignments& given, iris::Extents& extents) {
   for (const auto& [name, text] : given) {
-    if (is_dynamic(plan, name)) extents.set(name, parse_extent(name, text));
+    if (is_dynamic(plan.problem, name)) extents.set(name, parse_extent(name, text));
   }
 }
 
@@ -95,17 +73,6 @@ void require_shape(const std::string& path, const iris::Argument& argument, cons
                            ", but the file's is " + shape_text(found));
 }
 
-void add_assignment(Assignments& assignments, const std::string& option, const std::string& text) {
-  const auto split = text.find('=');
-  if (split == 0 || split == std::string::npos || split + 1 == text.size()) {
-    throw UsageError(option + " takes NAME=VALUE, not '" + text + "'");
-  }
-  const std::string name = text.substr(0, split);
-  if (!assignments.emplace(name, text.substr(split + 1)).second) {
-    throw UsageError(option + " names '" + name + "' twice");
-  }
-}
-
 void require_file_per_rank(const Plan& plan, const std::string& name, const std::string& pattern) {
   if (plan.problem.world == 1 || pattern != iris::path_of_rank(pattern, 0)) return;
   throw UsageError("--output " + name + "=" + pattern + " needs {rank} in its name: there are " +
@@ -120,25 +87,6 @@ void require_folder(const std::string& file) {
 }
 
 }  // namespace
-
-Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts) {
-  Assignments assignments;
-  for (const std::string& text : texts) add_assignment(assignments, option, text);
-  return assignments;
-}
-
-void check_extents(const std::vector<Plan>& plans, const Assignments& extents) {
-  for (const auto& [name, text] : extents) {
-    parse_extent(name, text);
-    const auto has = [&](const Plan& plan) { return plan.problem.has_extent(name); };
-    if (std::ranges::any_of(plans, [&](const Plan& plan) { return is_dynamic(plan, name); })) continue;
-    if (const auto fixed = std::ranges::find_if(plans, has); fixed != plans.end()) {
-      throw UsageError(fixed->name + "'s " + name + " is fixed by its specification, not `dynamic`");
-    }
-    const Plan& plan = plans.front();
-    throw UsageError(plan.name + " has no extent '" + name + "'; its extents are " + join(extent_names(plan)));
-  }
-}
 
 Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignments& extents) {
   iris::Extents found = plan.problem.static_extents();

@@ -4,25 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "generator/cli/assignments.hpp"
 #include "iris/run.hpp"
 #include "irisgen/plan.hpp"
 
 namespace irisgen::cli {
-
-/// `ARG=PATTERN.npy` and `EXTENT=NUMBER` options: pairs by their first half.
-using Assignments = std::map<std::string, std::string>;
-
-/// Splits each at its first '='. Throws UsageError naming `option` for one without, or for a name given twice.
-Assignments parse_assignments(const std::string& option, const std::vector<std::string>& texts);
 
 /// What the command line gives to a launch.
 struct Inputs {
   std::map<std::string, iris::BuffersOfRanks> buffers;  ///< by argument
   iris::Extents extents;                                ///< every extent
 };
-
-/// Throws UsageError unless each of `extents` ("n" -> "4096") is a size that one of the plans, at least, leaves open.
-void check_extents(const std::vector<Plan>& plans, const Assignments& extents);
 
 /// Reads every rank's file of every input, and finds the dynamic extents in `extents`, of which those of other kernels
 /// are passed over, or in the files' shapes. A file's shape must be its argument's; where rows have only one (m is 1) a

@@ -22,6 +22,8 @@ namespace {
 // - gfx90a: one die of an MI250X (AMD CDNA 2 white paper; ROCm documentation "MI250 microarchitecture": 50 GB/s each
 //   way per link, 23.9 TFLOP/s FP32 vector, 191.5 FP16 and BF16 matrix), three links outwards. The links to the other
 //   die of the package come on top and are not counted, since most peers lie outside.
+// Last caches: 50 MB of L2 (NVIDIA H100 architecture white paper; both cards), 256 MB of Infinity Cache (AMD CDNA 3 and
+// CDNA 4 white papers), 8 MB of L2 on a die (CDNA 2).
 // Speeds of matrix units for other types than 16 bits are those of the same data sheets, tf32 on gfx90a and gfx950
 // being multiplied as f32; that of e4m3 is what sm_90a was measured at, where adding up the sums of stages takes its
 // part of twice the rate, and that of f32 there multiply-adds' from stages in shared memory. No vendor publishes the
@@ -39,6 +41,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .max_blocks = 64,
      .max_world = 16,
      .shared_bytes = std::int64_t{1} << 20,
+     .cache_bytes = std::int64_t{32} << 20,
      .threads = 32,
      .data_blocks = 4,  // few blocks show every interleaving that many do
      .f64_blocks_per_unit = 2,
@@ -68,6 +71,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .max_blocks = 65535,
      .max_world = 8,
      .shared_bytes = 64 << 10,
+     .cache_bytes = 8 << 20,
      .threads = 512,
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
@@ -97,6 +101,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .max_blocks = 65535,
      .max_world = 8,
      .shared_bytes = 64 << 10,
+     .cache_bytes = 256 << 20,
      .threads = 512,
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
@@ -126,6 +131,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .max_blocks = 65535,
      .max_world = 8,
      .shared_bytes = 64 << 10,
+     .cache_bytes = 256 << 20,
      .threads = 512,
      .data_blocks = 64,
      .f64_blocks_per_unit = 2,
@@ -155,6 +161,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .max_blocks = 65535,
      .max_world = 8,
      .shared_bytes = 227 << 10,
+     .cache_bytes = 50 << 20,
      .threads = 512,
      .data_blocks = 64,
      .f64_blocks_per_unit = 1,  // twice the registers, of which an SM has half as many as an AMD CU

@@ -62,7 +62,7 @@ void end_failed_capture(Device& device, Stream stream) noexcept {
 
 }  // namespace
 
-Batch::Batch(Context& context, Stream stream, std::function<void()> launch, int launches, bool as_graph)
+Batch::Batch(Context& context, Stream stream, Launch launch, int launches, bool as_graph)
     : context_(context), stream_(stream), launch_(std::move(launch)), launches_(launches) {
   if (!as_graph) return;
   Device& device = context.device();
@@ -82,7 +82,7 @@ Batch::~Batch() {
 
 double Batch::time_us() const {
   context_.barrier();
-  launch_();
+  launch_(before_batch);
   const TimeStamp start(context_.device(), stream_);
   graph_ != nullptr ? context_.device().launch_graph(graph_, stream_) : launch_each();
   const TimeStamp stop(context_.device(), stream_);
@@ -100,10 +100,10 @@ double Batch::call_us() const {
 }
 
 void Batch::launch_each() const {
-  for (int launch = 0; launch < launches_; ++launch) launch_();
+  for (int number = 0; number < launches_; ++number) launch_(number);
 }
 
-BatchSeries::BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs)
+BatchSeries::BatchSeries(Context& context, Stream stream, Launch launch, bool as_graphs)
     : context_(context), stream_(stream), launch_(std::move(launch)), as_graphs_(as_graphs) {}
 
 void BatchSeries::warm_up(int most_launches) {

@@ -9,13 +9,17 @@
 
 namespace iris {
 
+/// The number of the launch that stands before a batch.
+inline constexpr int before_batch = -1;
+/// Enqueues one launch in a stream, by its number in its batch.
+using Launch = std::function<void(int number)>;
+
 /// Launches that follow one another in a stream, as a batch of them is: one graph, so that the host's part in a launch
 /// is not measured. Ranks that share a GPU launch each time anew: a copy of theirs waits on the host for what stands
 /// before it.
 class Batch {
  public:
-  /// `launch` enqueues one of them in the stream.
-  Batch(Context& context, Stream stream, std::function<void()> launch, int launches, bool as_graph);
+  Batch(Context& context, Stream stream, Launch launch, int launches, bool as_graph);
   ~Batch();
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -31,7 +35,7 @@ class Batch {
 
   Context& context_;
   Stream stream_;
-  std::function<void()> launch_;
+  Launch launch_;
   int launches_;
   Graph graph_ = nullptr;
 };
@@ -43,7 +47,7 @@ using Times = std::vector<std::vector<double>>;
 /// each of these alike.
 class BatchSeries {
  public:
-  BatchSeries(Context& context, Stream stream, std::function<void()> launch, bool as_graphs);
+  BatchSeries(Context& context, Stream stream, Launch launch, bool as_graphs);
   void warm_up(int most_launches);
   /// One batch more.
   void time();
@@ -56,7 +60,7 @@ class BatchSeries {
  private:
   Context& context_;
   Stream stream_;
-  std::function<void()> launch_;
+  Launch launch_;
   bool as_graphs_;
   std::unique_ptr<Batch> batch_;
   std::vector<double> own_us_;

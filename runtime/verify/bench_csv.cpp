@@ -51,7 +51,7 @@ class Row {
 std::string bench_csv(std::span<const BenchReport> reports) {
   std::string text =
       "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,call_us,"
-      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us\r\n";
+      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us,cold\r\n";
   for (const BenchReport& report : reports) {
     for (const BenchPoint& point : report.points) {
       Row row(text);
@@ -66,6 +66,7 @@ std::string bench_csv(std::span<const BenchReport> reports) {
       row.add(point.algorithm_gbs).add(point.bus_gbs).add(point.link_gbs).add(point.tflops);
       row.add(point.product_us).add(point.links_us);
       row.add(report.library).add(point.library.time_us).add(point.library.window_us);
+      row.add(std::string(report.cold ? "true" : "false"));
     }
   }
   return text;

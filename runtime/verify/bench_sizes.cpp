@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw std::invalid_argument("cannot read the sizes '" + std::string(text) + "': " + why +
-                              "; write FIRST:LAST or FIRST:LAST:FACTOR, as in 4K:64M");
+                              "; write FIRST:LAST or FIRST:LAST:FACTOR, as in 4K:64M, with commas between several");
 }
 
 std::int64_t unit_of(std::string_view suffix) {
@@ -34,28 +34,34 @@ std::int64_t parse_size(std::string_view text, std::string_view whole) {
   return number * unit;
 }
 
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
-  for (std::size_t colon = text.find(':'); colon != text.npos; colon = text.find(':')) {
-    parts.push_back(text.substr(0, colon));
-    text.remove_prefix(colon + 1);
+  for (std::size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
   }
   parts.push_back(text);
   return parts;
 }
 
+/// Appends the sizes of one range of `whole`.
+void add_range(std::string_view range, std::string_view whole, std::vector<std::int64_t>& sizes) {
+  const std::vector<std::string_view> parts = split(range, ':');
+  if (parts.size() > 3) refuse(whole, "there are more than three parts");
+  const std::int64_t first = parse_size(parts[0], whole);
+  const std::int64_t last = parts.size() > 1 ? parse_size(parts[1], whole) : first;
+  const std::int64_t factor = parts.size() > 2 ? parse_size(parts[2], whole) : 4;
+  if (last < first) refuse(whole, "the last size is smaller than the first");
+  if (factor < 2) refuse(whole, "the factor must be at least 2");
+  sizes.push_back(first);
+  while (sizes.back() <= last / factor) sizes.push_back(sizes.back() * factor);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text);
-  if (parts.size() > 3) refuse(text, "there are more than three parts");
-  const std::int64_t first = parse_size(parts[0], text);
-  const std::int64_t last = parts.size() > 1 ? parse_size(parts[1], text) : first;
-  const std::int64_t factor = parts.size() > 2 ? parse_size(parts[2], text) : 4;
-  if (last < first) refuse(text, "the last size is smaller than the first");
-  if (factor < 2) refuse(text, "the factor must be at least 2");
-  std::vector<std::int64_t> sizes = {first};
-  while (sizes.back() <= last / factor) sizes.push_back(sizes.back() * factor);
+  std::vector<std::int64_t> sizes;
+  for (const std::string_view range : split(text, ',')) add_range(range, text, sizes);
   return sizes;
 }
 

@@ -17,7 +17,8 @@ namespace {
 Times time_all(Context& context, const Problem& problem, const BenchOptions& options, const Communicator& communicator,
                const void* input, void* output) {
   const OwnedStream stream = make_stream(context.device());  // the library wants one that has a name
-  BatchSeries batches(context, stream.get(), [&] { communicator.enqueue(problem, input, output, stream.get()); }, true);
+  BatchSeries batches(
+      context, stream.get(), [&](int) { communicator.enqueue(problem, input, output, stream.get()); }, true);
   batches.warm_up(options.launches);
   for (int batch = 0; batch < options.batches; ++batch) batches.time();
   return batches.gather();
@@ -56,13 +57,13 @@ LibraryBench::~LibraryBench() {
   }
 }
 
-LibraryTimes LibraryBench::measure(const irisgen::Plan& plan, const BenchOptions& options) const {
-  const Problem& problem = plan.problem;
+LibraryTimes LibraryBench::measure(const Measured& ours, const BenchOptions& options) const {
+  const Problem problem = ours.plan.problem.at(ours.extents);
   Times plain;
   Times in_windows;
   ranks_.run([&](Context& context) {
     const Communicator& communicator = *communicators_[static_cast<std::size_t>(context.rank())];
-    const BenchBuffers buffers(context, plan, options.seed);
+    const BenchBuffers buffers(context, ours.plan, ours.extents, options.seed);
     const bool notes = options.processes || context.rank() == 0;
     Times of_all = time_all(context, problem, options, communicator, buffers.pointers()[0], buffers.pointers()[1]);
     if (notes) plain = std::move(of_all);

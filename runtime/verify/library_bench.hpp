@@ -6,6 +6,7 @@
 #include "iris/bench.hpp"
 #include "iris/world.hpp"
 #include "runtime/verify/collective_library.hpp"
+#include "runtime/verify/measurement.hpp"
 
 namespace iris {
 
@@ -19,9 +20,9 @@ class LibraryBench {
   LibraryBench(const LibraryBench&) = delete;
   LibraryBench& operator=(const LibraryBench&) = delete;
 
-  /// Of the static problem of a plan, which the library has. The library's waits are not bounded: where it fails on one
+  /// What the library takes for the same. The library's waits are not bounded: where it fails on one
   /// rank in the midst of a collective, the others wait.
-  LibraryTimes measure(const irisgen::Plan& plan, const BenchOptions& options) const;
+  LibraryTimes measure(const Measured& ours, const BenchOptions& options) const;
 
  private:
   const CollectiveLibrary& library_;

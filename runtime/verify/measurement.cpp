@@ -16,7 +16,8 @@ namespace iris {
 std::vector<irisgen::KernelSpec> kernels_to_measure(const irisgen::KernelSpec& kernel, int world,
                                                     const std::vector<std::int64_t>& sizes) {
   if (sizes.empty() && !kernel.problem.is_static())
-    throw std::invalid_argument("the shape of " + kernel.name + " is dynamic; give the sizes to measure (--sizes)");
+    throw std::invalid_argument("the shape of " + kernel.name +
+                                " is dynamic; give what to measure (--extent, or --sizes of a collective)");
   if (sizes.empty()) return {kernel};
   std::vector<irisgen::KernelSpec> kernels;
   kernels.reserve(sizes.size());
@@ -26,19 +27,12 @@ std::vector<irisgen::KernelSpec> kernels_to_measure(const irisgen::KernelSpec& k
 
 Measured build_measured(irisgen::Plan plan, std::string_view compiler) {
   BuiltOperation built = build_operation(plan, compiler);
-  return {std::move(plan), std::move(built)};
-}
-
-std::size_t heap_bytes_of(const irisgen::Plan& plan) {
-  std::size_t bytes = 0;
-  for (const Argument& argument : plan.arguments) {
-    bytes += static_cast<std::size_t>(bytes_of(argument, plan.problem.static_extents())) + Heap::alignment;
-  }
-  return bytes;
+  Extents extents = plan.problem.static_extents();
+  return {.plan = std::move(plan), .built = std::move(built), .extents = std::move(extents)};
 }
 
 std::size_t heap_bytes_of(const Measured& measured) {
-  const OperationLayout layout = layout_of(measured.built.manifest, measured.plan.problem.static_extents());
+  const OperationLayout layout = layout_of(measured.built.manifest, measured.extents);
   return static_cast<std::size_t>(layout.total_bytes) + Heap::alignment;
 }
 

@@ -20,25 +20,28 @@ namespace iris {
 std::vector<irisgen::KernelSpec> kernels_to_measure(const irisgen::KernelSpec& kernel, int world,
                                                     const std::vector<std::int64_t>& sizes);
 
-/// A kernel of static shape, ready to be measured.
+/// A kernel, ready to be measured at one shape.
 struct Measured {
   irisgen::Plan plan;
   BuiltOperation built;
+  Extents extents;  ///< all of them
 };
+/// Of static shape.
 Measured build_measured(irisgen::Plan plan, std::string_view compiler);
 
-/// What the buffers of a plan take of each rank's heap, and what the operation itself does.
-std::size_t heap_bytes_of(const irisgen::Plan& plan);
+/// What the operation itself takes of each rank's heap, without its buffers.
 std::size_t heap_bytes_of(const Measured& measured);
 
 /// An operation on one rank, and how its batches go.
 class Measurement {
  public:
-  Measurement(Context& context, const Measured& measured, const BenchBuffers& buffers, bool as_graphs)
-      : operation_(context, measured.built),
+  Measurement(Context& context, const Measured& measured, const BenchBufferSets& buffers, bool as_graphs)
+      : operation_(context, measured.built, measured.extents),
+        extents_(measured.extents),
         scalars_(measured.plan.values),
         batches_(
-            context, nullptr, [this, &buffers] { operation_.launch(buffers.pointers(), {}, nullptr, scalars_); },
+            context, nullptr,
+            [this, &buffers](int number) { operation_.launch(buffers.of_launch(number), extents_, nullptr, scalars_); },
             as_graphs) {}
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
@@ -47,6 +50,7 @@ class Measurement {
 
  private:
   Operation operation_;
+  Extents extents_;
   Scalars scalars_;
   BatchSeries batches_;
 };

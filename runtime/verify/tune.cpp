@@ -120,15 +120,16 @@ class GpuBench : public CandidateBench {
   }
 
   std::vector<Timing> time_together(Candidates candidates, int batches) const {
-    const irisgen::Plan& plan = candidates.front()->plan;
-    std::size_t heap_bytes = heap_bytes_of(plan);
+    const Measured& first = built_.at(candidates.front()).measured;
+    const BufferTurns same = buffer_turns(first.plan, first.extents, false, launches_of_batch);
+    std::size_t heap_bytes = same.heap_bytes();
     for (const TuningCandidate* candidate : candidates) heap_bytes += heap_bytes_of(built_.at(candidate).measured);
     const std::unique_ptr<World> ranks = open_world(
         {.size = world_, .target = std::string(target_.name), .heap_bytes = heap_bytes, .seed = options_.seed},
         options_.processes, kernel_.name);
     std::vector<Timing> timings(candidates.size());
     ranks->run([&](Context& context) {
-      const BenchBuffers buffers(context, plan, options_.seed);
+      const BenchBufferSets buffers(context, first.plan, first.extents, same, options_.seed);
       std::vector<std::unique_ptr<Measurement>> measurements;
       measurements.reserve(candidates.size());
       for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -86,6 +86,47 @@ TEST_F(MeasuringProcesses, BenchReportsTheSlowestRankAsThreadsDo) {
   for (const Json& point : report["points"]) EXPECT_EQ(point["time_us"], 150) << "3 ms of 20 launches, on device 1";
 }
 
+/// One kernel serves all lengths of a dynamic shape.
+TEST_F(MeasuringProcesses, BenchMeasuresADynamicShapeAtEachLength) {
+  write_file(folder_.file("dynamic.yaml"), R"(irisgen: 1
+kernels:
+  - {name: sum, pattern: all_reduce, dtype: f32, world: 2, variant: one_shot, shape: {m: dynamic, n: dynamic}}
+)");
+  const Outcome outcome =
+      run({"bench", "dynamic.yaml", "--extent", "n=4096,8192", "--extent", "m=1:2:2", "--cold", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out)[0];
+  EXPECT_EQ(report["cold"], true);
+  std::vector<Json> extents;
+  for (const Json& point : report["points"]) {
+    extents.push_back(point["extents"]);
+    EXPECT_EQ(point["time_us"], 150);
+    EXPECT_GT(point["predicted_us"], 0);
+    EXPECT_EQ(point["bytes"], 4 * point["extents"]["m"].get<int>() * point["extents"]["n"].get<int>());
+  }
+  EXPECT_EQ(extents,
+            (std::vector<Json>{
+                {{"m", 1}, {"n", 4096}}, {{"m", 1}, {"n", 8192}}, {{"m", 2}, {"n", 4096}}, {{"m", 2}, {"n", 8192}}}));
+}
+
+TEST_F(MeasuringProcesses, BenchAsksForEveryDynamicExtent) {
+  write_file(folder_.file("dynamic.yaml"), R"(irisgen: 1
+kernels:
+  - {name: product, pattern: matmul, dtype: f32, world: 2, shape: {m: dynamic, n: dynamic, k: 64}}
+)");
+  const auto refusal = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"bench", "dynamic.yaml"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_NE(refusal({}).find("product's m is dynamic: give --extent m=NUMBER"), std::string::npos);
+  EXPECT_NE(refusal({"--extent", "m=4"}).find("product's n is dynamic, too: give --extent n="), std::string::npos);
+  EXPECT_NE(refusal({"--extent", "k=4"}).find("product's k is fixed"), std::string::npos);
+  EXPECT_NE(refusal({"--extent", "m=4x"}).find("--extent m: cannot read the sizes '4x'"), std::string::npos);
+}
+
 /// Each process has a communicator of the vendor's library; rank 0's identifier brings them together.
 TEST_F(MeasuringProcesses, BenchMeasuresTheVendorsLibrary) {
   std::filesystem::create_symlink(IRISGEN_FAKE_NCCL, folder_.file("librccl.so.1"));

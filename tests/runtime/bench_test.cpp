@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <stdexcept>
 
+#include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
+#include "runtime/verify/batch.hpp"
+#include "runtime/verify/bench_buffers.hpp"
 
 namespace iris {
 namespace {
@@ -43,13 +47,18 @@ TEST(BenchSizes, OneSizeAndPlainBytesAreFine) {
   EXPECT_EQ(parse_sizes("2G:2G"), (Sizes{std::int64_t{2} << 30}));
 }
 
+TEST(BenchSizes, CommasStandBetweenSeveral) {
+  EXPECT_EQ(parse_sizes("5,1K:4K:2,3"), (Sizes{5, 1024, 2048, 4096, 3}));
+}
+
 TEST(BenchSizes, LargestSizeDoesNotOverflow) {
   EXPECT_EQ(parse_sizes("4611686018427387904:9223372036854775807:2").size(), 1U);
   EXPECT_THROW(parse_sizes("9223372036854775807K"), std::invalid_argument);
 }
 
 TEST(BenchSizes, WrongTextIsASentenceWithTheText) {
-  for (const char* text : {"", ":", "4K:", "4Q", "-1", "0", "64M:4K", "4K:64K:1", "4K:64K:2:2", "4 K", "K"}) {
+  for (const char* text :
+       {"", ":", "4K:", "4Q", "-1", "0", "64M:4K", "4K:64K:1", "4K:64K:2:2", "4 K", "K", "4K,", "1,,2", "1,2:1"}) {
     try {
       parse_sizes(text);
       ADD_FAILURE() << "accepted '" << text << "'";
@@ -111,6 +120,42 @@ TEST(BenchOperation, DynamicShapeWithoutSizesIsRefused) {
   EXPECT_THROW(bench_operation(kernel, 2, *irisgen::find_target("sm_90a")), std::invalid_argument);
 }
 
+irisgen::Plan plan_of_bytes(std::int64_t bytes) {
+  KernelSpec kernel = at_size(kernel_of("all_reduce", Dtype::f32), 1, bytes / 2);  // its input and its output
+  return irisgen::make_plan(kernel, 1, *irisgen::find_target("sm_90a"));
+}
+
+/// What lies between two launches with the same buffers is twice the cache, which is 50 MiB there.
+TEST(BenchBuffers, TakeTurnsUntilNoCacheHoldsThem) {
+  const auto turns_of = [](std::int64_t bytes, bool cold) {
+    return buffer_turns(plan_of_bytes(bytes), {{"m", 1}, {"n", bytes / 8}}, cold, 20);
+  };
+  EXPECT_EQ(turns_of(std::int64_t{64} << 20, false).sets, 1);
+  const BufferTurns large = turns_of(std::int64_t{32} << 20, true);
+  EXPECT_EQ(large.sets, 1 + 4 + 1) << "one, 4 to fill 100 MiB, and that of the launch before the batch";
+  EXPECT_EQ(large.flush_bytes, 0);
+  const BufferTurns small = turns_of(std::int64_t{1} << 10, true);
+  EXPECT_EQ(small.sets, 20 + 1) << "each launch of a batch has its own";
+  EXPECT_EQ(small.flush_bytes, 50 << 20);
+  EXPECT_GE(small.heap_bytes(), 21 * 1024 + 2 * (50 << 20));
+}
+
+TEST(BenchBuffers, AreAnothersInEveryTurn) {
+  World world({.size = 1, .target = "host", .heap_bytes = std::size_t{1} << 20});
+  world.run([](Context& context) {
+    const irisgen::Plan plan = plan_of_bytes(1 << 10);
+    const BufferTurns turns = {.sets = 4, .bytes = 2 << 10, .flush_bytes = 1 << 10};
+    const BenchBufferSets sets(context, plan, plan.problem.static_extents(), turns, 0);
+    std::set<void*> inputs;
+    for (const int number : {0, 1, 2, before_batch}) inputs.insert(sets.of_launch(number)[0]);
+    EXPECT_EQ(inputs.size(), 4);
+    EXPECT_EQ(sets.of_launch(3)[0], sets.of_launch(0)[0]);
+    EXPECT_EQ(sets.of_launch(4)[1], sets.of_launch(1)[1]);
+    const BenchBufferSets same(context, plan, plan.problem.static_extents(), {.sets = 1, .bytes = 2 << 10}, 0);
+    EXPECT_EQ(same.of_launch(before_batch)[0], same.of_launch(5)[0]);
+  });
+}
+
 /// 64 KiB in 4 µs, 64 MiB in 400, where the links carry 336 GB/s.
 BenchReport report_of_two_sizes() {
   BenchReport report;
@@ -168,14 +213,14 @@ TEST(BenchCsv, HasARowForEachSize) {
   EXPECT_EQ(
       bench_csv(std::vector{report}),
       "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,call_us,"
-      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us\r\n"
+      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us,cold\r\n"
       "sum,all_reduce,bf16,4,\"a \"\"GPU\"\", or two\",1,32768,,65536,ring,\"4 x 64, 1 x 32\",4,0,0,0,2.5,0,24.576,0,0,"
-      "0,0,NCCL 2.28.3,8,0\r\n");
+      "0,0,NCCL 2.28.3,8,0,false\r\n");
 }
 
 TEST(BenchCsv, OfNothingIsItsHeader) {
   EXPECT_TRUE(bench_csv({}).starts_with("kernel,"));
-  EXPECT_TRUE(bench_csv({}).ends_with("window_us\r\n"));
+  EXPECT_TRUE(bench_csv({}).ends_with("cold\r\n"));
 }
 
 TEST(BenchChart, IsHigherByARowForEachKernel) {

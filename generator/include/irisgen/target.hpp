@@ -62,6 +62,7 @@ struct Target {
   int max_blocks;     ///< of a grid; on host, what the engine's stacks leave memory for
   int max_world;      ///< ranks that can address one another
   std::int64_t shared_bytes;  ///< per block, that a kernel can declare
+  std::int64_t cache_bytes;   ///< of the last cache before memory
 
   int threads;              ///< of a block that moves data: enough to hide the latency of memory
   int data_blocks;          ///< of such threads, that keep the links busy

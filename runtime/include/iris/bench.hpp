@@ -13,8 +13,9 @@
 
 namespace iris {
 
-/// `4K:64M`, `4K:64M:2`, `1M`: bytes from the first to the last, each the factor (4 unless given) times the one before.
-/// K, M and G are powers of 1024, as in nccl-tests. Throws std::invalid_argument with a sentence.
+/// `4K:64M`, `4K:64M:2`, `1M`: sizes from the first to the last, each the factor (4 unless given) times the one before;
+/// several of these with commas between them. K, M and G are powers of 1024, as in nccl-tests. Throws
+/// std::invalid_argument with a sentence.
 std::vector<std::int64_t> parse_sizes(std::string_view text);
 
 /// The collective with m = 1 and the n whose size, as nccl-tests counts it, is closest below `bytes` (at least one
@@ -24,13 +25,18 @@ std::vector<std::int64_t> parse_sizes(std::string_view text);
 irisgen::KernelSpec at_size(const irisgen::KernelSpec& kernel, int world, std::int64_t bytes);
 
 struct BenchOptions {
-  std::vector<std::int64_t> sizes;  ///< bytes, for collectives; empty: the kernel's own shape, which must be static
-  int batches = 20;                 ///< the median is over these
-  int launches = 20;                ///< at most, of a batch; fewer where a launch is long
-  std::uint64_t seed = 0;           ///< of the data
-  std::string compiler = {};        ///< as for build_operation
-  irisgen::PlanOptions plan = {};   ///< how it is planned; its device is the one of this machine
-  bool against_library = false;     ///< measure the vendor's library of collectives, too: NCCL, RCCL
+  std::vector<std::int64_t> sizes;  ///< bytes, for collectives; empty: the kernel's own shape
+  /// Where that is dynamic: each of these is measured, by launches of one kernel. Unused where it is known.
+  std::vector<Extents> extents = {};
+  int batches = 20;   ///< the median is over these
+  int launches = 20;  ///< at most, of a batch; fewer where a launch is long
+  /// Each launch finds its buffers in memory, not in a cache: launches take so many buffers in turn. Flags and what a
+  /// kernel keeps between launches stay where they are.
+  bool cold = false;
+  std::uint64_t seed = 0;          ///< of the data
+  std::string compiler = {};       ///< as for build_operation
+  irisgen::PlanOptions plan = {};  ///< how it is planned; its device is the one of this machine
+  bool against_library = false;    ///< measure the vendor's library of collectives, too: NCCL, RCCL
   /// This process is one rank (World::join). Collective: all say the same; the report is the same in all processes.
   bool processes = false;
   /// Called from the calling thread before each size.
@@ -49,11 +55,11 @@ struct LibraryTimes {
 /// One size. Rates are in 10⁹ bytes per second, per GPU.
 struct BenchPoint {
   Extents extents;
-  std::int64_t bytes = 0;  ///< as nccl-tests counts them; 0 for a fused kernel
-  std::string variant;
+  std::int64_t bytes = 0;   ///< as nccl-tests counts them; 0 for a fused kernel
+  std::string variant;      ///< "by_size: ring" where one of several kernels serves this size
   std::string grids;        ///< blocks x threads of each kernel: "32 x 512", "16 x 512, 264 x 256"
   double time_us = 0;       ///< median of the batches
-  double predicted_us = 0;  ///< by the plan
+  double predicted_us = 0;  ///< by the plan; of dynamic extents, by the plan for them if they were known
   double fastest_us = 0;
   double slowest_us = 0;
   /// What a call of Operation::launch takes of the host, on the slowest rank; 0 where ranks share a GPU: not measured.
@@ -80,6 +86,7 @@ struct BenchReport {
   std::string device;
   std::string library;  ///< "NCCL 2.28.9"; empty: not measured against
   int world = 1;
+  bool cold = false;         ///< as asked for
   int ranks_per_device = 1;  ///< the most; above 1 the numbers tell little, since ranks share one GPU
   std::vector<BenchPoint> points;
 };
@@ -97,8 +104,8 @@ std::string bench_chart(std::span<const BenchReport> reports);
 /// time is the slowest rank's, divided by the launches. So a time contains what of the launches' gaps the device cannot
 /// hide, and no host time, which is measured apart. (Ranks that share a GPU launch without a graph.) The data is
 /// random; the buffers are the same in every launch, so sizes below the L2 cache's are measured there, as in
-/// nccl-tests. Nothing is verified: run_operation does that. Throws a sentence for the host target (the CPU engine is
-/// for correctness), and what planning, compiling and launching throw.
+/// nccl-tests, unless `cold` is asked for. Nothing is verified: run_operation does that. Throws a sentence for the host
+/// target (the CPU engine is for correctness), and what planning, compiling and launching throw.
 BenchReport bench_operation(const irisgen::KernelSpec& kernel, int world, const irisgen::Target& target,
                             const BenchOptions& options = {});
 
