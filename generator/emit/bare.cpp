@@ -289,9 +289,10 @@ constexpr std::string_view portion_function = R"(
 )";
 
 constexpr std::string_view tensor_map_function = R"(
-  /// Of a matrix of fewer rows a box has no more than these, in whole groups of eight.
-  static constexpr unsigned trimmed_box(unsigned box_rows, std::int64_t rows) {
-    return rows > 0 && rows < box_rows ? static_cast<unsigned>((rows + 7) / 8 * 8) : box_rows;
+  /// Rows of the last of the boxes that these rows are cut into, in whole groups of eight.
+  static constexpr unsigned last_box(unsigned box_rows, std::int64_t rows) {
+    const auto left = static_cast<unsigned>(rows % box_rows);
+    return left == 0 || left + 7 >= box_rows ? box_rows : (left + 7) / 8 * 8;
   }
   /// A matrix without gaps, as kernels read it by tensor copies: in boxes, swizzled by 128 bytes; f32, which are
   /// rounded to tf32. The driver's function is asked for by name, so that nobody has to link libcuda.

@@ -136,10 +136,14 @@ class StepWriter {
 };
 
 std::string StepWriter::map_text(const iris::MatrixMap& map) const {
-  const std::string name = map.buffer + "_map";
+  const std::string name = parameter_of(map);
   const std::string rows = length_of(map.rows, plan_).text();
   std::string box_rows = std::to_string(map.box_rows);
-  if (map.trims_box) box_rows = "trimmed_box(" + box_rows + ", " + rows + ")";
+  if (map.last_of) {
+    const Amount of = length_of(*map.last_of, plan_);
+    box_rows = of.is_known() ? std::to_string(iris::rows_of_last_box(map.box_rows, of.known()))
+                             : "last_box(" + box_rows + ", " + of.text() + ")";
+  }
   return indent_ + "iris::device::TensorMap " + name + "{};\n" +
          checked("tensor_map(&" + name + ", " + name_in_launch(map.buffer) + ", " +
                  std::to_string(iris::bytes_of(map.dtype)) + ", " + rows + ", " + length_of(map.columns, plan_).text() +
@@ -176,7 +180,7 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
   for (const iris::Scalar& scalar : plan_.scalars) arguments.push_back(name_in_launch(scalar.name));
   for (const iris::MatrixMap& map : step.maps) {
     text += map_text(map);
-    arguments.push_back(map.buffer + "_map");
+    arguments.push_back(parameter_of(map));
   }
   const std::string head = indent_ + entry_in_bare(kernel) + "<<<" + std::to_string(kernel.number("blocks")) + ", " +
                            std::to_string(kernel.number("threads")) + ", 0, " + stream_text(stream) + ">>>(";

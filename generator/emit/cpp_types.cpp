@@ -48,6 +48,10 @@ std::string cpp_type(iris::ScalarType type) {
   return "";
 }
 
+std::string parameter_of(const iris::MatrixMap& map) {
+  return map.buffer + (map.last_of ? "_last_map" : "_map");
+}
+
 std::vector<LaunchParameter> launch_parameters(const Plan& plan) {
   std::vector<LaunchParameter> all;
   all.reserve(plan.arguments.size() + plan.scalars.size());

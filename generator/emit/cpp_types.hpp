@@ -15,6 +15,9 @@ std::string cpp_type(iris::Dtype dtype);
 
 std::string cpp_type(iris::ScalarType type);
 
+/// The entry's parameter for the map: `a_map`, `a_last_map`.
+std::string parameter_of(const iris::MatrixMap& map);
+
 /// A parameter of a launcher: a buffer or a number, the other being null.
 struct LaunchParameter {
   const iris::Argument* buffer = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "generator/emit/cpp_types.hpp"
 #include "generator/emit/functions.hpp"
 #include "generator/emit/inliner.hpp"
 #include "generator/emit/layout.hpp"
@@ -35,7 +36,14 @@ std::string join(const std::vector<std::string>& parts) {
 std::string map_values(const KernelPlan& kernel) {
   std::vector<std::string> values;
   values.reserve(kernel.maps.size() + 1);
-  for (const iris::MatrixMap& map : kernel.maps) values.push_back("." + map.buffer + " = &" + map.buffer + "_map");
+  for (const iris::MatrixMap& map : kernel.maps) {
+    const std::string pointer = "&" + parameter_of(map);
+    if (map.last_of) {
+      values.back().insert(values.back().size() - 1, ", " + pointer);  // of the buffer before
+    } else {
+      values.push_back("." + map.buffer + " = {" + pointer + "}");
+    }
+  }
   std::vector<std::string> scales;
   for (const iris::Argument& argument : kernel.arguments) {
     if (argument.shape.empty()) scales.push_back(argument.name);
@@ -100,7 +108,7 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
     }
   }
   for (const iris::MatrixMap& map : kernel.maps) {
-    parameters.push_back("const __grid_constant__ TensorMap " + map.buffer + "_map");
+    parameters.push_back("const __grid_constant__ TensorMap " + parameter_of(map));
   }
   return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
          ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +

@@ -28,10 +28,13 @@ Json json_of(const std::vector<Dimension>& shape) {
 }
 
 Json json_of(const MatrixMap& map) {
-  return {{"buffer", map.buffer},      {"dtype", to_string(map.dtype)},
-          {"rows", json_of(map.rows)}, {"columns", json_of(map.columns)},
-          {"box_rows", map.box_rows},  {"box_columns", map.box_columns},
-          {"trims_box", map.trims_box}};
+  return {{"buffer", map.buffer},
+          {"dtype", to_string(map.dtype)},
+          {"rows", json_of(map.rows)},
+          {"columns", json_of(map.columns)},
+          {"box_rows", map.box_rows},
+          {"box_columns", map.box_columns},
+          {"last_of", map.last_of ? json_of(*map.last_of) : Json(nullptr)}};
 }
 
 Json json_of(const Problem& problem) {

@@ -193,8 +193,7 @@ class Reader {
   MatrixMap parse_map(const Json& json) const {
     constexpr int largest_box = 256;
     constexpr std::int64_t row_bytes = 128;  // as they are swizzled
-    const Members members(json, "a map",
-                          {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns", "trims_box"});
+    const Members members(json, "a map", {"buffer", "dtype", "rows", "columns", "box_rows", "box_columns", "last_of"});
     const Dtype dtype = members.dtype("dtype");
     if (bytes_of(dtype) > 2 && dtype != Dtype::tf32) members.complain("dtype", "tf32 or a type of 16 or 8 bits");
     return {.buffer = parse_buffer_name(members, "buffer", members.at("buffer")),
@@ -203,7 +202,8 @@ class Reader {
             .columns = parse_dimension(members.at("columns")),
             .box_rows = members.number("box_rows", 1, largest_box),
             .box_columns = members.number("box_columns", 1, row_bytes / bytes_of(dtype)),
-            .trims_box = members.boolean("trims_box")};
+            .last_of =
+                members.at("last_of").is_null() ? std::optional<Dimension>() : parse_dimension(members.at("last_of"))};
   }
 
   int parse_kernel_number(const Members& members) const {

@@ -216,7 +216,7 @@ std::vector<double> slowdowns(const std::vector<std::vector<double>>& times, con
 
 /// Greedily, until every size takes little longer.
 std::vector<std::size_t> few_of(const std::vector<std::vector<double>>& times) {
-  constexpr std::size_t most = 5;
+  constexpr std::size_t most = 6;
   constexpr double little = 1.05;
   std::vector<std::size_t> chosen;
   while (chosen.size() < std::min(most, times.size())) {
@@ -267,7 +267,8 @@ bool can_share_sizes(const std::vector<Candidate>& candidates, const Problem& pr
 std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& problem, const Target& target,
                                          std::span<const FunctionPlan> functions,
                                          const std::vector<Candidate>& candidates) {
-  constexpr std::array<std::int64_t, 9> planned_for = {16, 64, 128, 256, 512, 1024, 2048, 4096, 16384};
+  constexpr std::array<std::int64_t, 14> planned_for = {16,  64,   128,  256,  384,  512,  640,
+                                                        768, 1024, 1536, 2048, 3072, 4096, 16384};
   std::vector<Candidate> all;
   const auto add = [&](const Candidate& candidate) {
     const auto same = [&](const Candidate& other) { return are_same(candidate, other); };
@@ -302,9 +303,14 @@ void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target
   std::deque<Candidate> of_few_rows;
   for (Range& range : ranges) {
     if (!is_product || range.most_rows > few_rows || problem.dynamic_extents().front() != "m") continue;
+    const std::vector<Constant>& constants = range.candidate->draft.kernels.front().constants;
+    if (std::ranges::find(constants, "stage_rows", &Constant::name) == constants.end()) continue;
+    // Its shape suited stages that are whole.
     Settings config = range.candidate->config;
+    std::erase_if(config, [](const auto& named) { return named.second.by == Setting::By::size; });
     config[std::string(most_rows_key)] = {.value = static_cast<int>(range.most_rows), .by = Setting::By::size};
-    of_few_rows.push_back(consider(spec, problem, target, config, functions, *range.candidate->variant));
+    of_few_rows.push_back(with_shape_for(at_length(problem, range.most_rows), spec, problem, target, std::move(config),
+                                         functions, *range.candidate->variant));
     range.candidate = &of_few_rows.back();
   }
   join_neighbours(ranges);

@@ -87,6 +87,7 @@ void Composition::add(const PartRequest& part, const Variant& variant, Draft dra
         map.buffer = mapped(buffers, map.buffer);
         map.rows = translate(map.rows, part.extents);
         map.columns = translate(map.columns, part.extents);
+        if (map.last_of) map.last_of = translate(*map.last_of, part.extents);
       }
     } else if (auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
       copy->from = mapped(buffers, copy->from);

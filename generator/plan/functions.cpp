@@ -112,10 +112,27 @@ class FunctionReader {
   }
 
   bool is_taken(const std::string& name) const {
-    static const std::set<std::string_view> taken = {
-        "Config",  "Context",      "Coordinates",    "a_map", "at",   "b_map",  "buffers", "context",
-        "convert", "gathered_map", "index",          "input", "iris", "kernel", "maps",    "std",
-        "stream",  "value",        "irisgen_kernels"};
+    static const std::set<std::string_view> taken = {"Config",
+                                                     "Context",
+                                                     "Coordinates",
+                                                     "a_last_map",
+                                                     "a_map",
+                                                     "at",
+                                                     "b_map",
+                                                     "buffers",
+                                                     "context",
+                                                     "convert",
+                                                     "gathered_last_map",
+                                                     "index",
+                                                     "input",
+                                                     "gathered_map",
+                                                     "iris",
+                                                     "kernel",
+                                                     "maps",
+                                                     "std",
+                                                     "stream",
+                                                     "value",
+                                                     "irisgen_kernels"};
     const std::vector<Argument> arguments = pattern_of(problem_).arguments(problem_);
     const bool is_type = iris::dtype_from(name) || name == "i64" || name == "u32" || name == "u64";
     return taken.contains(name) || is_type || problem_.has_extent(name) ||

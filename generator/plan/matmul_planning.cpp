@@ -121,7 +121,8 @@ namespace {
 void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
   const int parts = std::max(1, products.parts);
   std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
-  const std::int64_t highest_alone = kernel.number("tile_n") == 64 ? 2 : 8;
+  const std::int64_t tile_n = kernel.number("tile_n");
+  const std::int64_t highest_alone = tile_n == 64 ? 2 : tile_n == 96 ? 4 : 8;
   const bool alone = kernel.main_loop() == MainLoop::wgmma && !products.gathers_rows && products.sent_bytes == 0 &&
                      products.shipped_bytes == 0;
   if (alone) band = std::min(band, highest_alone);

@@ -42,22 +42,28 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
   const int panel_columns = static_cast<int>(depth_of(request.problem, wgmma_depth));
   std::vector<iris::MatrixMap> maps;
   const auto add = [&](std::string_view buffer, const Dimension& rows, const Dimension& columns, std::int64_t box_rows,
-                       bool trims_box) {
+                       const std::optional<Dimension>& last_of = {}) {
     maps.push_back({.buffer = std::string(buffer),
                     .dtype = request.problem.dtype,
                     .rows = rows,
                     .columns = columns,
                     .box_rows = static_cast<int>(box_rows),
                     .box_columns = panel_columns,
-                    .trims_box = trims_box});
+                    .last_of = last_of});
   };
-  add("a", products.a_rows, {"k"}, box_rows, true);
+  const auto add_rows_of_a = [&](std::string_view buffer, const Dimension& rows) {
+    add(buffer, rows, {"k"}, box_rows);
+    const auto known = static_length(request.problem, products.rows);
+    if (!known || iris::rows_of_last_box(box_rows, *known) < box_rows)
+      add(buffer, rows, {"k"}, box_rows, products.rows);
+  };
+  add_rows_of_a("a", products.a_rows);
   if (request.problem.layout_b == iris::Layout::nk) {
-    add("b", products.columns, {"k"}, tiles.n, false);
+    add("b", products.columns, {"k"}, tiles.n);
   } else {
-    add("b", {"k"}, products.columns, tiles.k, false);
+    add("b", {"k"}, products.columns, tiles.k);
   }
-  if (products.by_copy_engine) add("gathered", {"m"}, {"k"}, box_rows, true);
+  if (products.by_copy_engine) add_rows_of_a("gathered", {"m"});
   return maps;
 }
 

@@ -72,14 +72,12 @@ void Binder::bind(const LaunchStep& step) {
 }
 
 BoundLaunch::Map Binder::bind(const MatrixMap& map) const {
-  constexpr std::int64_t together = 8;  // rows
-  const std::int64_t rows = length_of(map.rows, extents_);
   std::int64_t box_rows = map.box_rows;
-  if (map.trims_box && rows > 0) box_rows = std::min(box_rows, (rows + together - 1) / together * together);
+  if (map.last_of) box_rows = rows_of_last_box(box_rows, length_of(*map.last_of, extents_));
   return {.buffer = binding_.buffers.number_of(map.buffer),
           .layout = {.data = nullptr,
                      .element_bytes = bytes_of(map.dtype),
-                     .rows = rows,
+                     .rows = length_of(map.rows, extents_),
                      .columns = length_of(map.columns, extents_),
                      .box_rows = static_cast<int>(box_rows),
                      .box_columns = map.box_columns},

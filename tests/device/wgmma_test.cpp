@@ -15,6 +15,7 @@
 #include "iris/device/main_loop/wgmma.hpp"
 #include "iris/device/reduce.hpp"
 #include "iris/device/signal.hpp"
+#include "iris/manifest.hpp"
 #include "runtime/host/scheduler.hpp"
 
 // Templates include it once more, to no effect: they take the Config of the namespace that they are in.
@@ -65,6 +66,7 @@ struct Call {
   const void* b;
   void* output;
   TensorMap a_map;
+  TensorMap a_last_map;
   TensorMap b_map;
   const f32* scales;
   i64 m;
@@ -74,7 +76,7 @@ struct Call {
 
 template <typename Config>
 OperandMaps<Config> maps_of(const Call& call) {
-  OperandMaps<Config> maps = {.a = &call.a_map, .b = &call.b_map};
+  OperandMaps<Config> maps = {.a = {&call.a_map, &call.a_last_map}, .b = {&call.b_map}};
   if constexpr (Scales<typename Config::Element>::are_there) maps.scales = {call.scales, call.scales + 1};
   return maps;
 }
@@ -221,6 +223,7 @@ struct Problem {
   bool sums() const { return pattern == Pattern::scatters_sums || pattern == Pattern::sums; }
   i64 shard() const { return extents.m / world; }
   i64 rows_of_a() const { return pattern == Pattern::alone || sums() ? extents.m : shard(); }
+  i64 rows_in_tiles() const { return pattern == Pattern::scatters_sums ? shard() : rows_of_a(); }
   i64 rows_of_output() const { return pattern == Pattern::scatters_sums ? shard() : extents.m; }
   Source source(i32 rank, i64 row) const {
     const auto from = static_cast<i32>(row / shard());
@@ -310,7 +313,8 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
                    .a = rank.a.data(),
                    .b = rank.b.data(),
                    .output = rank.output(),
-                   .a_map = map_of(rank.a, k, std::min<i64>(Config::box_rows, round_up(problem.rows_of_a(), 8))),
+                   .a_map = map_of(rank.a, k, Config::box_rows),
+                   .a_last_map = map_of(rank.a, k, iris::rows_of_last_box(Config::box_rows, problem.rows_in_tiles())),
                    .b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k),
                    .scales = scales.data(),
                    .m = m,

@@ -17,7 +17,7 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
     const Plan fast = product("dtype: " + std::string(dtype) + ", shape: {m: dynamic, n: 520, k: 72}");
     EXPECT_EQ(main_loop(fast).text(), "WarpgroupMma");
     EXPECT_EQ(fast.kernels[0].number("threads"), 384);
-    EXPECT_EQ(fast.kernels[0].maps.size(), 2u);
+    EXPECT_EQ(fast.kernels[0].maps.size(), 3u) << "of A two, one for the last rows";
   }
   const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
     const Plan plain = product(rest);
@@ -303,14 +303,15 @@ TEST(MainLoop, TakesTilesOfAnyWidthWhereBIsAlongK) {
             "no matrix units: they take a tile_n of 192, 160, 128, 96 or 64 for elements of 8 bits");
 }
 
-/// As it was fastest on an H100: narrow tiles where one warpgroup makes them transposed, of at least 128 rows.
-TEST(MainLoop, TakesNarrowTilesWhereTheyAreMadeTransposed) {
+/// As it was fastest on an H100. Where one warpgroup makes tiles transposed, of at least 128 rows, they take less time.
+TEST(MainLoop, TakesNarrowTilesWhereTheyAreFewest) {
   const auto planned = [](const std::string& rest) {
     return plan("matmul", "world: 1, dtype: bf16, shape: {m: 256, n: 4096, k: 4096}, " + rest, "sm_90a");
   };
   EXPECT_EQ(planned("layout: {b: nk}").kernels[0].number("tile_n"), 64);
   EXPECT_EQ(planned("layout: {b: nk}").variant, "tiled");
-  EXPECT_EQ(planned("layout: {b: kn}").variant, "split_k");
+  EXPECT_EQ(planned("layout: {b: kn}").variant, "tiled");
+  EXPECT_EQ(planned("layout: {b: kn}").kernels[0].number("tile_n"), 64);
   const auto tiled_us = [](const std::string& m) {
     const Plan narrow = plan("matmul",
                              "world: 1, dtype: bf16, layout: {b: nk}, variant: tiled, config: {tile_n: 64}, "
@@ -319,7 +320,7 @@ TEST(MainLoop, TakesNarrowTilesWhereTheyAreMadeTransposed) {
                              "sm_90a");
     return narrow.prediction.time_us;
   };
-  EXPECT_GT(tiled_us("120"), tiled_us("128") + 4) << "two warpgroups, each with half of the rows";
+  EXPECT_GT(tiled_us("120"), tiled_us("128") + 1) << "two warpgroups, each with half of the rows";
 }
 
 TEST(MainLoop, FillsAComputeUnitWithOneBlock) {

@@ -239,9 +239,14 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
   const Manifest gathered = manifest_of(layer + "workgroup_specialized, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   using iris::MatrixMap;
   EXPECT_EQ(std::get<iris::LaunchStep>(gathered.schedules[0].steps[0].action).maps,
-            (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64, /*trims_box=*/true},
+            (std::vector<MatrixMap>{{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
   EXPECT_EQ(to_json(iris::parse_manifest(to_json(gathered))), to_json(gathered));
+  // Of 200 rows 72 are left for the last box.
+  const Manifest ragged = manifest_of(layer + "workgroup_specialized, shape: {m: 800, n: 256, k: 64}}", "sm_90a");
+  EXPECT_EQ(std::get<iris::LaunchStep>(ragged.schedules[0].steps[0].action).maps.at(1),
+            (MatrixMap{"a", Dtype::bf16, {"m", 1, 4}, {"k"}, 128, 64, /*last_of=*/iris::Dimension{"m", 1, 4}}));
+  EXPECT_EQ(to_json(iris::parse_manifest(to_json(ragged))), to_json(ragged));
   // Of tf32 a box has 32 columns.
   const Manifest words = manifest_of(
       "{name: a, pattern: matmul, dtype: tf32, world: 1, layout: {b: nk}, shape: {m: 64, n: 64, k: 64}}", "sm_90a");
@@ -250,7 +255,7 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
   // A part's maps are of the whole's buffers.
   const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   EXPECT_EQ(std::get<iris::LaunchStep>(parts.schedules[0].steps.back().action).maps,
-            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64, /*trims_box=*/true},
+            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
 }
 
@@ -329,11 +334,11 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/schedules/0/steps/0/launch/extents/0/extent", "q"},
       {"/schedules/0/steps/0/launch/maps", {{"a", 1}}},
       {"/schedules/0/steps/0/launch/maps",
-       std::vector<Json>(5, sample_json()["schedules"][0]["steps"][0]["launch"]["maps"][0])},
+       std::vector<Json>(6, sample_json()["schedules"][0]["steps"][0]["launch"]["maps"][0])},
       {"/schedules/0/steps/0/launch/maps/0/buffer", "elsewhere"},
       {"/schedules/0/steps/0/launch/maps/0/dtype", "f8"},
       {"/schedules/0/steps/0/launch/maps/0/dtype", "f32"},
-      {"/schedules/0/steps/0/launch/maps/0/trims_box", 1},
+      {"/schedules/0/steps/0/launch/maps/0/last_of", 1},
       {"/schedules/0/steps/0/launch/maps/0/rows/extent", "q"},
       {"/schedules/0/steps/0/launch/maps/0/columns/divisor", 0},
       {"/schedules/0/steps/0/launch/maps/0/box_rows", 257},

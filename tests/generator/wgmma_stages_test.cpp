@@ -59,5 +59,50 @@ TEST(MainLoop, HoldsTheRowsThatThereAre) {
   EXPECT_EQ(kernel("1").number("stages"), 16);
 }
 
+/// The last box of a rank's rows has what is left of them, in groups of eight, where that is less than a box.
+TEST(MainLoop, HasAMapForTheLastBoxOfRows) {
+  const auto maps_of = [](const std::string& pattern, const std::string& m) {
+    return plan(pattern.substr(0, pattern.find(',')),
+                pattern.substr(pattern.find("variant:")) +
+                    ", world: 4, dtype: bf16, config: {tile_n: 128}, shape: {n: 256, k: 512, m: " + m + "}",
+                "sm_90a")
+        .kernels[0]
+        .maps;
+  };
+  const auto last_of = [&](const std::string& pattern, const std::string& m) {
+    std::vector<iris::Dimension> last;
+    for (const iris::MatrixMap& map : maps_of(pattern, m)) {
+      if (map.last_of) last.push_back(*map.last_of);
+    }
+    return last;
+  };
+  const auto none = std::vector<iris::Dimension>();
+  EXPECT_EQ(last_of("matmul, variant: tiled", "256"), none);
+  EXPECT_EQ(last_of("matmul, variant: tiled", "121"), none) << "128 rows in a stage";
+  EXPECT_EQ(last_of("matmul, variant: tiled", "249"), none);
+  EXPECT_EQ(last_of("matmul, variant: tiled", "248"), std::vector({iris::Dimension{"m"}}));
+  EXPECT_EQ(last_of("matmul, variant: tiled", "dynamic"), std::vector({iris::Dimension{"m"}}));
+  EXPECT_EQ(maps_of("matmul, variant: tiled", "200").at(1).buffer, "a");
+  EXPECT_EQ(last_of("matmul_reduce_scatter, variant: fused_sequential", "1024"), none);
+  EXPECT_EQ(last_of("matmul_reduce_scatter, variant: fused_sequential", "768"),
+            std::vector({iris::Dimension{"m", 1, 4}}));
+  EXPECT_EQ(last_of("matmul_all_reduce, variant: fused_sequential", "800"), std::vector({iris::Dimension{"m"}}));
+  EXPECT_EQ(last_of("all_gather_matmul, variant: fused_sequential", "768"), none) << "in boxes of 64";
+  EXPECT_EQ(last_of("all_gather_matmul, variant: fused_sequential", "800"), std::vector({iris::Dimension{"m", 1, 4}}));
+}
+
+TEST(MainLoop, CountsTheRowsOfTheLastBoxInEights) {
+  using iris::rows_of_last_box;
+  EXPECT_EQ(rows_of_last_box(128, 128), 128);
+  EXPECT_EQ(rows_of_last_box(128, 129), 8);
+  EXPECT_EQ(rows_of_last_box(128, 192), 64);
+  EXPECT_EQ(rows_of_last_box(128, 201), 80);
+  EXPECT_EQ(rows_of_last_box(128, 250), 128);
+  EXPECT_EQ(rows_of_last_box(128, 5), 8);
+  EXPECT_EQ(rows_of_last_box(128, 0), 128);
+  EXPECT_EQ(rows_of_last_box(56, 112), 56);
+  EXPECT_EQ(rows_of_last_box(24, 17), 24);
+}
+
 }  // namespace
 }  // namespace irisgen

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -78,12 +80,19 @@ struct MatrixMap {
   Dimension columns = {};
   int box_rows = 1;  ///< of one copy
   int box_columns = 1;
-  /// A copy of a matrix of fewer rows has no more than these, rounded up to a multiple of 8.
-  bool trims_box = false;
+  /// A copy has the rows that boxes of `box_rows` leave of so many, rounded up to a multiple of 8: of the last box.
+  std::optional<Dimension> last_of = {};
   bool operator==(const MatrixMap&) const = default;
 };
 /// Most maps that a kernel takes.
-inline constexpr std::size_t max_maps = 4;
+inline constexpr std::size_t max_maps = 5;
+
+/// Rows of the last of the boxes of `box_rows` that so many rows are cut into, rounded up to a multiple of 8.
+constexpr std::int64_t rows_of_last_box(std::int64_t box_rows, std::int64_t rows) {
+  constexpr std::int64_t swizzled_together = 8;
+  const std::int64_t left = rows % box_rows == 0 ? box_rows : rows % box_rows;
+  return std::min(box_rows, (left + swizzled_together - 1) / swizzled_together * swizzled_together);
+}
 
 /// Launches kernel number `kernel` of the operation. Behind the extents an entry takes all of the operation's scalars.
 struct LaunchStep {

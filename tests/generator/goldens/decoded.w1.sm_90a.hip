@@ -12,19 +12,19 @@ using namespace iris::device;
 
 struct Config {
   static constexpr i32 world = 1;
-  static constexpr i32 parts = 13;  // of each tile, along k
+  static constexpr i32 parts = 9;  // of each tile, along k
   using MainLoop = WarpgroupMma;
   using LayoutB = ColumnMajor;
   static constexpr i32 threads = 384;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 128;
+  static constexpr i32 tile_n = 96;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 8;    // tiles from top to bottom
+  static constexpr i32 tile_band = 4;    // tiles from top to bottom
   static constexpr i32 stage_rows = 16;  // rows of A in a stage
   static constexpr i32 box_rows = 16;    // rows of A in one copy
-  static constexpr i32 stages = 10;      // of both operands, on their way
+  static constexpr i32 stages = 14;      // of both operands, on their way
   static constexpr i32 vector = 8;       // elements in one access
-  static constexpr i32 blocks = 130;
+  static constexpr i32 blocks = 126;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = bf16;
   using Result = bf16;
@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
                                                const __grid_constant__ TensorMap a_map,
                                                const __grid_constant__ TensorMap b_map) {
   wait_for_stream();
-  kernel(context, a, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map}, /*m=*/16, /*n=*/1280, /*k=*/8192);
+  kernel(context, a, b, {output, /*n=*/1280}, {.a = {&a_map}, .b = {&b_map}}, /*m=*/16, /*n=*/1280, /*k=*/8192);
 }
 
 }  // namespace irisgen_kernels::decoded_split_k_bf16_nk_w1_m16_n1280_k8192

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_230d7e9652d3fc20 {
+inline namespace builds_eda27fb44660320b {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_230d7e9652d3fc20
+}  // namespace builds_eda27fb44660320b
 }  // namespace irisgen_kernels

@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     layer_workgroup_specialized_bf16_w8_m1024_n512_k4096(Context context, const bf16* a, const bf16* b, bf16* output,
                                                          const __grid_constant__ TensorMap a_map,
                                                          const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, {output, /*n=*/512}, {.a = &a_map, .b = &b_map}, /*m=*/1024, /*n=*/512, /*k=*/4096);
+  kernel(context, a, b, {output, /*n=*/512}, {.a = {&a_map}, .b = {&b_map}}, /*m=*/1024, /*n=*/512, /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::layer_workgroup_specialized_bf16_w8_m1024_n512_k4096

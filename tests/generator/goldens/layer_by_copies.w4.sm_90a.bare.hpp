@@ -86,14 +86,11 @@ class LayerByCopiesW4 {
     if (const cudaError_t error = wait(stream, rank_.streams[0]); error != cudaSuccess) return error;
     {
       iris::device::TensorMap a_map{};
-      if (const cudaError_t error = tensor_map(&a_map, a, 2, 2048, 8192, trimmed_box(128, 2048), 64);
-          error != cudaSuccess)
-        return error;
+      if (const cudaError_t error = tensor_map(&a_map, a, 2, 2048, 8192, 128, 64); error != cudaSuccess) return error;
       iris::device::TensorMap b_map{};
       if (const cudaError_t error = tensor_map(&b_map, b, 2, 8192, 1280, 64, 64); error != cudaSuccess) return error;
       iris::device::TensorMap gathered_map{};
-      if (const cudaError_t error = tensor_map(&gathered_map, gathered, 2, 8192, 8192, trimmed_box(128, 8192), 64);
-          error != cudaSuccess)
+      if (const cudaError_t error = tensor_map(&gathered_map, gathered, 2, 8192, 8192, 128, 64); error != cudaSuccess)
         return error;
       matmul_kernel<<<132, 384, 0, stream>>>(context(layout_.matmul), a, gathered, b, output, a_map, b_map,
                                              gathered_map);
@@ -209,9 +206,10 @@ class LayerByCopiesW4 {
     return error != cudaSuccess ? error : cudaStreamWaitEvent(stream, rank_.event, 0);
   }
 
-  /// Of a matrix of fewer rows a box has no more than these, in whole groups of eight.
-  static constexpr unsigned trimmed_box(unsigned box_rows, std::int64_t rows) {
-    return rows > 0 && rows < box_rows ? static_cast<unsigned>((rows + 7) / 8 * 8) : box_rows;
+  /// Rows of the last of the boxes that these rows are cut into, in whole groups of eight.
+  static constexpr unsigned last_box(unsigned box_rows, std::int64_t rows) {
+    const auto left = static_cast<unsigned>(rows % box_rows);
+    return left == 0 || left + 7 >= box_rows ? box_rows : (left + 7) / 8 * 8;
   }
   /// A matrix without gaps, as kernels read it by tensor copies: in boxes, swizzled by 128 bytes; f32, which are
   /// rounded to tf32. The driver's function is asked for by name, so that nobody has to link libcuda.

@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
                                                                        const __grid_constant__ TensorMap a_map,
                                                                        const __grid_constant__ TensorMap b_map,
                                                                        const __grid_constant__ TensorMap gathered_map) {
-  kernel(context, a, gathered, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map, .gathered = &gathered_map},
+  kernel(context, a, gathered, b, {output, /*n=*/1280}, {.a = {&a_map}, .b = {&b_map}, .gathered = {&gathered_map}},
          /*m=*/8192, /*n=*/1280, /*k=*/8192);
 }
 

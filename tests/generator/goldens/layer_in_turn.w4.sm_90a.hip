@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     layer_in_turn_fused_sequential_bf16_w4_m8192_n1280_k8192(Context context, const bf16* a, const bf16* b,
                                                              bf16* output, const __grid_constant__ TensorMap a_map,
                                                              const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, {output, /*n=*/1280}, {.a = &a_map, .b = &b_map}, /*m=*/8192, /*n=*/1280, /*k=*/8192);
+  kernel(context, a, b, {output, /*n=*/1280}, {.a = {&a_map}, .b = {&b_map}}, /*m=*/8192, /*n=*/1280, /*k=*/8192);
 }
 
 }  // namespace irisgen_kernels::layer_in_turn_fused_sequential_bf16_w4_m8192_n1280_k8192

@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
                                             const __grid_constant__ TensorMap a_map,
                                             const __grid_constant__ TensorMap b_map) {
   wait_for_stream();
-  kernel(context, a, b, {output, /*n=*/4096}, {.a = &a_map, .b = &b_map}, /*m=*/16, /*n=*/4096, /*k=*/1024);
+  kernel(context, a, b, {output, /*n=*/4096}, {.a = {&a_map}, .b = {&b_map}}, /*m=*/16, /*n=*/4096, /*k=*/1024);
 }
 
 }  // namespace irisgen_kernels::linear_tiled_bf16_nk_w2_m16_n4096_k1024

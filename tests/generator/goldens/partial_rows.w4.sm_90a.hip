@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     partial_rows_fused_sequential_bf16_w4_m4096_n8192_k1024(Context context, const bf16* a, const bf16* b, bf16* output,
                                                             const __grid_constant__ TensorMap a_map,
                                                             const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, {output, /*n=*/8192}, {.a = &a_map, .b = &b_map}, /*m=*/4096, /*n=*/8192, /*k=*/1024);
+  kernel(context, a, b, {output, /*n=*/8192}, {.a = {&a_map}, .b = {&b_map}}, /*m=*/4096, /*n=*/8192, /*k=*/1024);
 }
 
 }  // namespace irisgen_kernels::partial_rows_fused_sequential_bf16_w4_m4096_n8192_k1024

@@ -119,8 +119,9 @@ extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks
     projection_in_parts_matmul_split_k_bf16_w4_dynamic_m_n512_k4096(Context context, const bf16* a, const bf16* b,
                                                                     bf16* output, i64 m,
                                                                     const __grid_constant__ TensorMap a_map,
+                                                                    const __grid_constant__ TensorMap a_last_map,
                                                                     const __grid_constant__ TensorMap b_map) {
-  kernel(context, a, b, {output, /*n=*/512}, {.a = &a_map, .b = &b_map}, m, /*n=*/512, /*k=*/4096);
+  kernel(context, a, b, {output, /*n=*/512}, {.a = {&a_map, &a_last_map}, .b = {&b_map}}, m, /*n=*/512, /*k=*/4096);
 }
 
 }  // namespace irisgen_kernels::projection_in_parts_matmul_split_k_bf16_w4_dynamic_m_n512_k4096

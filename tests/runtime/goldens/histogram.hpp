@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_e7202ca9c124db04 {
+inline namespace builds_e3e8c16cc89e7cbf {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -45,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_e7202ca9c124db04
+}  // namespace builds_e3e8c16cc89e7cbf
 }  // namespace irisgen_kernels

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_e9a193db39ce229f {
+inline namespace builds_c011d95526443297 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_e9a193db39ce229f
+}  // namespace builds_c011d95526443297
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_1c477491c08c84b5 {
+inline namespace builds_ade9d738e51b3054 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_1c477491c08c84b5
+}  // namespace builds_ade9d738e51b3054
 }  // namespace irisgen_kernels

@@ -27,8 +27,8 @@ struct OperandMaps {
 
 /// The matrix A of m rows and k columns, of which `map` was made.
 template <typename Config>
-__device__ __forceinline__ Operand<Config> operand_a(OperandMap<Config> map, const typename Config::Element* data,
-                                                     i64 m, i64 k) {
+__device__ __forceinline__ Operand<Config> operand_a(const OperandMap<Config>& map,
+                                                     const typename Config::Element* data, i64 m, i64 k) {
   return Config::MainLoop::template operand<Config>(map, dense(data, m, k));
 }
 

@@ -24,14 +24,13 @@
 namespace iris::device {
 
 struct WarpgroupMma {
-  /// A matrix as the tensor memory accelerator reads it.
-  using Map = const TensorMap*;
+  using Map = BoxMaps;
   template <typename Config>
   using Operand = StagedOperand<Config>;
 
   template <typename Config>
-  __device__ static Operand<Config> operand(Map map, const Matrix<const typename Config::Element>& matrix) {
-    return {.map = map, .all_rows = matrix.rows, .columns = matrix.columns};
+  __device__ static Operand<Config> operand(const Map& maps, const Matrix<const typename Config::Element>& matrix) {
+    return {.maps = maps, .end = matrix.rows, .columns = matrix.columns};
   }
   template <typename Config>
   __device__ __forceinline__ static TileProduct<Operand<Config>> along_k(TileProduct<Operand<Config>> product,

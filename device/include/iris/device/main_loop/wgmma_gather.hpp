@@ -57,10 +57,10 @@ struct StagePush {
     auto done = begin;
     const auto copy_in = [&] {
       static_assert(Config::box_rows == Config::stage_rows, "a stage comes in one copy");
-      auto& slot = ring.slot[in.slot].data;
-      platform::arrive_and_expect(ring.full[in.slot], own.rows_of_box() * staged_row_bytes);
-      platform::copy_box(slot, own.map, in.stage * Config::tile_k, own.first_row + in.chunk * Config::tile_m,
-                         ring.full[in.slot]);
+      const i32 row = own.first_row + in.chunk * Config::tile_m;
+      const auto box = own.box_at(row);
+      platform::arrive_and_expect(ring.full[in.slot], box.rows * staged_row_bytes);
+      platform::copy_box(ring.slot[in.slot].data, box.map, in.stage * Config::tile_k, row, ring.full[in.slot]);
       in.advance();
     };
     const auto copy_out = [&] {
@@ -125,9 +125,10 @@ struct StagePushBeside {
     PieceWalk<Config> in(gathered, block_index());
     const auto fetch = [&] {
       if (in.ended()) return;
-      platform::arrive_and_expect(fetched[in.slot], own.rows_of_box() * staged_row_bytes);
-      platform::copy_box(pieces.slot[in.slot].data, own.map, in.stage * Config::tile_k,
-                         own.first_row + in.chunk() * Config::tile_m + in.row, fetched[in.slot]);
+      const i32 row = own.first_row + in.chunk() * Config::tile_m + in.row;
+      const auto box = own.box_at(row);
+      platform::arrive_and_expect(fetched[in.slot], box.rows * staged_row_bytes);
+      platform::copy_box(pieces.slot[in.slot].data, box.map, in.stage * Config::tile_k, row, fetched[in.slot]);
       in.advance();
     };
     fetch();

@@ -17,27 +17,42 @@ inline constexpr bool multiplies_columns =
     Config::tile_n == 64 && Config::stage_rows == Config::tile_m && Config::LayoutB::contiguous_along_k &&
     sizeof(typename Config::Element) == 2 && sizeof(typename Config::Result) == 2;
 
+/// A matrix in boxes, as the host has prepared them for the tensor memory accelerator.
+struct BoxMaps {
+  const TensorMap* box = nullptr;
+  /// Of the last box of the rows, where fewer are left than a box has: it holds these, in whole groups of eight. Rows
+  /// that do not exist take the accelerator longer than those that do: measured on an H100, over twice as long.
+  const TensorMap* last = nullptr;
+};
+
 /// A matrix as the tensor memory accelerator reads it.
 template <typename Config>
 struct StagedOperand {
-  const TensorMap* map;                              // none of gathered rows
+  BoxMaps maps;                                      // none of gathered rows
   const typename Config::Element* stages = nullptr;  // of gathered rows
-  i64 all_rows;
+  i64 end;                                           // of its rows
   i64 columns;
   i32 first_row = 0;
   i32 first_stage = 0;  // along k, of this matrix and the one that it is multiplied by
   Scales<typename Config::Element> scales = {};
 
-  /// The rows from `row` on. The last tile may read rows beyond the last, which never reach a result.
-  __device__ __forceinline__ StagedOperand rows(i64 row, i64 /*count*/) const {
-    return {map, stages, all_rows, columns, first_row + static_cast<i32>(row), first_stage, scales};
+  /// So many rows from `row` on. Where the maps have a last box, it is theirs, too.
+  __device__ __forceinline__ StagedOperand rows(i64 row, i64 count) const {
+    const i32 begin = first_row + static_cast<i32>(row);
+    return {maps, stages, begin + count, columns, begin, first_stage, scales};
   }
 
-  /// In one copy, as the host makes the map: where there are fewer than a box has, no more than these in whole groups
-  /// of eight. Rows that do not exist take the accelerator longer than those that do.
-  __device__ __forceinline__ i32 rows_of_box() const {
-    const i64 there = round_up(all_rows, 8);
-    return there < Config::box_rows ? static_cast<i32>(there) : Config::box_rows;
+  /// Of A, what one copy brings.
+  struct Box {
+    const TensorMap* map;
+    i32 rows;
+  };
+  /// The box that begins at `row`, counted from the matrix's first one. It may bring rows beyond the last, or what was
+  /// there before stays in their place: they never reach a result.
+  __device__ __forceinline__ Box box_at(i64 row) const {
+    const i64 left = round_up(end - row, 8);
+    if (maps.last == nullptr || left >= Config::box_rows) return {maps.box, Config::box_rows};
+    return {maps.last, static_cast<i32>(left)};
   }
 };
 
@@ -54,7 +69,7 @@ struct GatheredStages {
   __device__ __forceinline__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
   __device__ __forceinline__ i64 slot() const { return chunks() * stages_of_chunk() * stage_elements; }
   __device__ __forceinline__ StagedOperand<Config> of(i32 rank) const {
-    return {.map = nullptr, .stages = data + rank * slot(), .all_rows = rows, .columns = k};
+    return {.maps = {}, .stages = data + rank * slot(), .end = rows, .columns = k};
   }
 };
 

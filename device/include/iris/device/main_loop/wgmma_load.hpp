@@ -49,12 +49,16 @@ struct StageLoader {
     const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
     const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
-    const auto has_box = [&](i32 of_box) { return of_box == 0 || row + of_box < a.all_rows; };
+    constexpr int most_boxes = Config::stage_rows / Config::box_rows;
+    typename StagedOperand<Config>::Box boxes[most_boxes] = {};
+    const auto row_of = [&](int box) { return row + box * Config::box_rows; };
+    const auto has = [&](int box) { return box == 0 || row_of(box) < a.end; };
     u32 bytes = Config::tile_n * staged_row_bytes;
-    if (a.map != nullptr) {
+    if (a.stages == nullptr) {
 #pragma unroll
-      for (i32 of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
-        if (has_box(of_box)) bytes += a.rows_of_box() * staged_row_bytes;
+      for (int box = 0; box < most_boxes; ++box) {
+        boxes[box] = a.box_at(row_of(box));
+        if (has(box)) bytes += boxes[box].rows * staged_row_bytes;
       }
     } else {
       bytes += sizeof(block.stages[0].a);
@@ -65,22 +69,23 @@ struct StageLoader {
       u64& full = block.full[turn.stage];
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
       platform::arrive_and_expect(full, bytes);
-      if (a.map != nullptr) {
+      if (a.stages == nullptr) {
 #pragma unroll
-        for (i32 of_box = 0; of_box < Config::stage_rows; of_box += Config::box_rows) {
-          if (has_box(of_box))
-            platform::copy_box(stage.a + of_box * Config::tile_k, a.map, k * Config::tile_k, row + of_box, full);
+        for (int box = 0; box < most_boxes; ++box) {
+          if (!has(box)) continue;
+          platform::copy_box(stage.a + box * Config::box_rows * Config::tile_k, boxes[box].map, k * Config::tile_k,
+                             row_of(box), full);
         }
       } else {
         platform::copy_in(stage.a, a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
                           sizeof(stage.a), full);
       }
       if constexpr (Config::LayoutB::contiguous_along_k) {
-        platform::copy_box(stage.b, product.b.map, k * Config::tile_k, column, full);
+        platform::copy_box(stage.b, product.b.maps.box, k * Config::tile_k, column, full);
       } else {
 #pragma unroll
         for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
-          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.map, column + panel * 64,
+          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.maps.box, column + panel * 64,
                              k * Config::tile_k, full);
         }
       }
