@@ -115,8 +115,14 @@ double with_links(const Problem& problem, const Target& target, const Products& 
     multiply_us *= longer_beside_blocks(products, tiles);
   const double tile_us =
       loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
-  if (products.sent_bytes == 0)
-    return std::max(multiply_us, tile_us + products.shipped_bytes / target.rates.link_gbs / 1e3);
+  if (products.sent_bytes == 0) {
+    // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.
+    constexpr double copying_gbs = 10;
+    const bool by_blocks = products.moves_by_blocks && !products.completes_tiles && target.measured;
+    const double rate = by_blocks ? std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * copying_gbs)
+                                  : target.rates.link_gbs;
+    return std::max(multiply_us, tile_us + products.shipped_bytes / rate / 1e3);
+  }
   if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s: what sends and what multiplies in one block slow each other down.
   constexpr double share_of_links = 0.75;

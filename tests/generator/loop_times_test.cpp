@@ -74,5 +74,21 @@ TEST(MainLoop, ChoosesTheVariantThatWasFastest) {
   EXPECT_EQ(chosen("all_gather_matmul", "m: 16384, n: 7168, k: 8192"), "producer_consumer");
 }
 
+/// As it was on two H100s: narrow tiles beside links take up to 1.5 times as long as wide ones, and blocks that copy
+/// finished tiles up to 4 times as long as those that send their own.
+TEST(MainLoop, TakesWideTilesAndSendsThemWhereBIsAlongK) {
+  const auto chosen = [](const std::string& pattern, const std::string& shape) {
+    const Plan fused = plan(pattern, "world: 2, dtype: bf16, layout: {b: nk}, shape: {" + shape + "}", "sm_90a");
+    return fused.variant + " " + std::to_string(fused.kernels.back().number("tile_n"));
+  };
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 4096, n: 1280, k: 8192"), "producer_consumer 128");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 8192, n: 1280, k: 8192"), "producer_consumer 128");
+  EXPECT_EQ(chosen("matmul_reduce_scatter", "m: 512, n: 4096, k: 4096"), "fused_sequential 128");
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 2048, n: 8192, k: 1024"), "fused_sequential 128");
+  EXPECT_EQ(chosen("matmul_all_gather", "m: 1024, n: 4096, k: 4096"), "fused_sequential 128");
+  EXPECT_TRUE(chosen("matmul_all_gather", "m: 1024, n: 8192, k: 1024").starts_with("fused_sequential"));
+  EXPECT_TRUE(chosen("matmul_all_gather", "m: 4096, n: 8192, k: 1024").starts_with("fused_sequential"));
+}
+
 }  // namespace
 }  // namespace irisgen

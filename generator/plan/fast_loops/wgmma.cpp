@@ -8,28 +8,32 @@ namespace irisgen {
 namespace {
 
 constexpr std::array<std::int64_t, 3> wgmma_sending_blocks = {4, 8, 16};
-/// At depths of 1024 to 8192: narrow tiles multiply at a share of the rate of 256 columns, of few turns, and between a
-/// tile and the next some time is lost, less where a warp stores a tile's rows in place of copies. Shares were measured
-/// on an H100; of 8-bit floats what comes into shared memory is the limit, and a block has no room for wider tiles.
-/// Beside links narrow tiles multiply at a part of these shares, as they did on H200s.
+/// Of the rate of 256 columns and 16 bits, at which tiles multiply. Of 8-bit floats what comes into shared memory is
+/// the limit, and a block has no room for wider tiles.
+struct WgmmaShares {
+  double of_16_bits;
+  double of_bytes;
+};
+/// At depths of 1024 to 8192. Alone narrow tiles were measured in few turns, on an H100; beside links, where operands
+/// come later, on H200s, of 8 bits on an H100. Between a tile and the next some time is lost, less where a warp stores
+/// a tile's rows in place of copies.
 struct WgmmaMeasured {
   Tiles tiles;
-  double share;
-  double share_of_bytes;
-  double beside_links;
+  WgmmaShares alone;
+  WgmmaShares beside_links;
   double between_copies_us;
   double between_stores_us;
 };
 constexpr Tiles wgmma_tile(std::int64_t columns) {
   return {128, columns, wgmma_depth, 384, 16};
 }
-constexpr std::array wgmma_table = {WgmmaMeasured{wgmma_tile(256), 1, 0, 1, 1.5, 1.5},
-                                    WgmmaMeasured{wgmma_tile(224), 0.975, 0, 1, 1.9, 1.9},
-                                    WgmmaMeasured{wgmma_tile(192), 0.99, 1.05, 0.97, 1.9, 1.9},
-                                    WgmmaMeasured{wgmma_tile(160), 0.98, 1.04, 0.96, 1.9, 1.9},
-                                    WgmmaMeasured{wgmma_tile(128), 0.965, 1.02, 0.985, 2.5, 1.9},
-                                    WgmmaMeasured{wgmma_tile(96), 0.94, 0.92, 0.81, 2.8, 1.6},
-                                    WgmmaMeasured{wgmma_tile(64), 0.80, 0.86, 0.76, 3.0, 1.3}};
+constexpr std::array wgmma_table = {WgmmaMeasured{wgmma_tile(256), {1, 0}, {1, 0}, 1.5, 1.5},
+                                    WgmmaMeasured{wgmma_tile(224), {0.975, 0}, {0.975, 0}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(192), {0.99, 1.05}, {0.96, 1.05}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(160), {0.98, 1.04}, {0.94, 1.01}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(128), {0.965, 1.02}, {0.95, 0.92}, 2.5, 1.9},
+                                    WgmmaMeasured{wgmma_tile(96), {0.94, 0.92}, {0.76, 0.76}, 2.8, 1.6},
+                                    WgmmaMeasured{wgmma_tile(64), {0.80, 0.86}, {0.61, 0.61}, 3.0, 1.3}};
 constexpr std::array wgmma_tiles = tiles_in(wgmma_table);
 
 /// Of 8-bit elements each sum takes two registers: one of a stage, one of all; beside tiles that are gone through once
@@ -94,13 +98,12 @@ double arriving_us(std::int64_t stage_rows, const Tiles& tiles, double k) {
 
 double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
                      double k) {
-  constexpr double share_of_columns = 0.88;  // measured on an H100
   const WgmmaMeasured& row = row_of(wgmma_table, tiles);
-  const bool of_bytes = iris::bytes_of(problem.dtype) == 1;
-  const double share = (multiplies_columns(problem, products, tiles) ? share_of_columns
-                        : of_bytes                                   ? row.share_of_bytes
-                                                                     : row.share) *
-                       (is_alone(products) ? 1 : row.beside_links);
+  const WgmmaShares& shares = is_alone(products) ? row.alone : row.beside_links;
+  const double share_of_columns = is_alone(products) ? 0.88 : 0.67;  // measured on an H100, and on two
+  const double share = multiplies_columns(problem, products, tiles) ? share_of_columns
+                       : iris::bytes_of(problem.dtype) == 1         ? shares.of_bytes
+                                                                    : shares.of_16_bits;
   const bool stored = products.shipped_bytes == 0;
   const double between_us = stored ? row.between_stores_us : row.between_copies_us;
   const std::int64_t stage_rows = wgmma_stage_rows(tiles.m, static_length(problem, products.rows));
