@@ -79,8 +79,11 @@ std::vector<Extents> extents_to_measure(const KernelSpec& kernel, const Assignme
   if (std::ranges::none_of(names, is_given)) return {};
   std::vector<Extents> all = {{}};
   for (const std::string& name : names) {
-    if (!is_given(name))
-      throw UsageError(kernel.name + "'s " + name + " is dynamic, too: give --extent " + name + "=NUMBER");
+    if (!is_given(name)) {
+      std::string problem = kernel.name;
+      problem.append("'s ").append(name).append(" is dynamic, too: give --extent ").append(name).append("=NUMBER");
+      throw UsageError(problem);
+    }
     std::vector<Extents> longer;
     for (const Extents& extents : all) {
       for (const std::int64_t length : lengths_of(name, given.at(name))) {

@@ -350,7 +350,7 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
 }
 
 TEST(Wgmma, one_warpgroup_makes_narrow_tiles_transposed) {
-  for (const u32 seed : {1u, 2u}) expect_product<by_columns::Config>(by_columns::entry, {300, 136, 200}, seed);
+  for (const u32 seed : {1u, 2u}) expect_product<by_columns::Config>(by_columns::entry, {170, 136, 136}, seed);
 }
 TEST(LargeWgmma, two_warpgroups_make_the_rows_of_a_tile) {
   for (const u32 seed : {1u, 2u}) expect_product<by_rows::Config>(by_rows::entry, {140, 264, 328}, seed);
@@ -362,7 +362,7 @@ TEST(LargeWgmma, widths_are_multiples_of_32) {
   expect_product<no_power_of_two::Config>(no_power_of_two::entry, {129, 168, 264}, 4);
 }
 TEST(Wgmma, a_stage_holds_no_more_rows_than_there_are) {
-  for (const i64 rows : {1, 13, 16}) expect_product<few_rows::Config>(few_rows::entry, {rows, 200, 648}, 5);
+  for (const i64 rows : {1, 13}) expect_product<few_rows::Config>(few_rows::entry, {rows, 200, 648}, 5);
 }
 TEST(LargeWgmma, sums_of_bytes_are_added_up_stage_by_stage) {
   expect_product<bytes::Config>(bytes::entry, {130, 200, 400}, 6);
