@@ -5,11 +5,8 @@
 #include <string_view>
 
 namespace irisgen {
-namespace {
 
-constexpr std::int64_t swizzled_rows = 8;  // together
-
-}  // namespace
+using iris::swizzled_rows;
 
 std::int64_t wgmma_stride(std::int64_t tile_n) {
   constexpr std::int64_t padding = 8;

@@ -87,11 +87,13 @@ struct MatrixMap {
 /// Most maps that a kernel takes.
 inline constexpr std::size_t max_maps = 5;
 
+/// Rows that tensor copies swizzle together: of a box there are so many, or a multiple.
+inline constexpr std::int64_t swizzled_rows = 8;
+
 /// Rows of the last of the boxes of `box_rows` that so many rows are cut into, rounded up to a multiple of 8.
 constexpr std::int64_t rows_of_last_box(std::int64_t box_rows, std::int64_t rows) {
-  constexpr std::int64_t swizzled_together = 8;
   const std::int64_t left = rows % box_rows == 0 ? box_rows : rows % box_rows;
-  return std::min(box_rows, (left + swizzled_together - 1) / swizzled_together * swizzled_together);
+  return std::min(box_rows, (left + swizzled_rows - 1) / swizzled_rows * swizzled_rows);
 }
 
 /// Launches kernel number `kernel` of the operation. Behind the extents an entry takes all of the operation's scalars.
