@@ -313,10 +313,11 @@ constexpr std::string_view tensor_map_function = R"(
     const auto type = element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                       : element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
                                            : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    const auto promotion =
+        row_bytes[0] % 128 == 0 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
     const CUresult result = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found)(
         reinterpret_cast<CUtensorMap*>(map), type, 2, const_cast<void*>(data), lengths, row_bytes, box, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
   }
 )";

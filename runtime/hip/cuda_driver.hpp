@@ -24,6 +24,7 @@ inline constexpr int tensor_map_uint8 = 0;
 inline constexpr int tensor_map_uint16 = 1;
 inline constexpr int tensor_map_tfloat32 = 11;
 inline constexpr int tensor_map_swizzle_128b = 3;
+inline constexpr int tensor_map_l2_promotion_128b = 2;
 inline constexpr int tensor_map_l2_promotion_256b = 3;
 
 /// Of CUlaunchAttributeID: the launch may be set up while what its stream has before it ends.

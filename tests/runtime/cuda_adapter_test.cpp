@@ -182,6 +182,17 @@ TEST_F(CudaAdapter, TensorMapOf8BitElementsSaysSo) {
   EXPECT_EQ(fake_->tensor_map.strides[0], 16U);
 }
 
+TEST_F(CudaAdapter, TensorMapsFetchRowsThatBeginWithinLinesByTheseLines) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  alignas(16) const char data[16] = {};
+  const auto promotion_of = [&](std::int64_t columns) {
+    group.devices[0]->tensor_map({.data = data, .element_bytes = 2, .rows = 2, .columns = columns, .box_columns = 8});
+    return fake_->tensor_map.l2_promotion;
+  };
+  for (const std::int64_t columns : {64, 3072}) EXPECT_EQ(promotion_of(columns), cuda::tensor_map_l2_promotion_256b);
+  for (const std::int64_t columns : {8, 96, 3000}) EXPECT_EQ(promotion_of(columns), cuda::tensor_map_l2_promotion_128b);
+}
+
 TEST_F(CudaAdapter, TensorMapThatCannotBeIsASentence) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   alignas(16) const char data[32] = {};

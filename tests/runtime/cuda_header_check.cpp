@@ -116,6 +116,7 @@ static_assert(tensor_map_uint8 == CU_TENSOR_MAP_DATA_TYPE_UINT8);
 static_assert(tensor_map_uint16 == CU_TENSOR_MAP_DATA_TYPE_UINT16);
 static_assert(tensor_map_tfloat32 == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
 static_assert(tensor_map_swizzle_128b == CU_TENSOR_MAP_SWIZZLE_128B);
+static_assert(tensor_map_l2_promotion_128b == CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 static_assert(tensor_map_l2_promotion_256b == CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 static_assert(CU_TENSOR_MAP_INTERLEAVE_NONE == 0 && CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE == 0);
 static_assert(sizeof(CUtensorMap) == sizeof(device::TensorMap) && alignof(CUtensorMap) <= alignof(device::TensorMap));

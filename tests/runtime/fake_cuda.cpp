@@ -333,13 +333,14 @@ int cuLaunchKernelEx(const iris::hip::cuda::LaunchConfig* config, void*, void**,
 
 int cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* data, const unsigned long long* lengths,
                            const unsigned long long* strides, const unsigned* box, const unsigned* steps,
-                           int interleave, int swizzle, int, int out_of_bounds) {
+                           int interleave, int swizzle, int l2_promotion, int out_of_bounds) {
   ++state().tensor_maps;
   TensorMapCall& call = state().tensor_map;
   call = {.type = type,
           .rank = static_cast<int>(rank),
           .interleave = interleave,
           .swizzle = swizzle,
+          .l2_promotion = l2_promotion,
           .out_of_bounds = out_of_bounds,
           .data = data,
           .lengths = {},

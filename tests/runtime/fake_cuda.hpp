@@ -7,7 +7,7 @@
 
 /// What cuTensorMapEncodeTiled was given.
 struct TensorMapCall {
-  int type, rank, interleave, swizzle, out_of_bounds;
+  int type, rank, interleave, swizzle, l2_promotion, out_of_bounds;
   const void* data;
   unsigned long long lengths[2], strides[1];
   unsigned box[2], steps[2];

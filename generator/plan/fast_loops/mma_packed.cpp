@@ -1,0 +1,88 @@
+#include <numeric>
+#include <optional>
+
+#include "generator/plan/fast_loops/rows.hpp"
+
+/// sm_90a, elements of 8 and 16 bits whose rows begin anywhere: device/main_loop/mma_packed.hpp.
+namespace irisgen {
+namespace {
+
+constexpr std::int64_t packed_depth = 64;  // 128 bytes
+/// Measured on an H100, 4096 deep: of the tile's rate with copies of 16 bytes, and how much of that rate is left with
+/// copies of 8, of 4 and of 2, which pass through registers.
+struct PackedMeasured {
+  Tiles tiles;
+  double share;
+};
+constexpr Tiles packed_tile(std::int64_t rows, std::int64_t columns) {
+  return {rows, columns, packed_depth, 256, 16};
+}
+constexpr std::array packed_table = {
+    PackedMeasured{packed_tile(128, 128), 0.34}, PackedMeasured{packed_tile(128, 64), 0.26},
+    PackedMeasured{packed_tile(64, 128), 0.25}, PackedMeasured{packed_tile(64, 64), 0.19}};
+constexpr std::array packed_tiles = tiles_in(packed_table);
+
+double share_of_copies(std::int64_t bytes) {
+  return bytes == 16 ? 1 : bytes == 8 ? 0.84 : bytes == 4 ? 0.6 : 0.46;
+}
+
+/// That are copied at once: as many as all rows of both operands are a multiple of; nothing where one is not known.
+std::optional<std::int64_t> copied_bytes(const Problem& problem, const Products& products) {
+  const auto k = static_length(problem, {"k"});
+  const auto of_b = problem.layout_b == iris::Layout::kn ? static_length(problem, products.columns) : k;
+  if (!k || !of_b) return std::nullopt;
+  return std::gcd(access_bytes, std::gcd(*k, *of_b) * iris::bytes_of(problem.dtype));
+}
+
+/// A kernel of rows of any length holds loops for all copies, and the largest tile leaves too few registers for them.
+bool packed_holds(const Problem& problem, const Products& products, const Tiles& tiles) {
+  return tiles.m * tiles.n <= 8192 || copied_bytes(problem, products).has_value();
+}
+
+std::string obstacle_to_packed(const Request& request, const Products& products) {
+  if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
+  if (request.problem.dtype == Dtype::tf32) return "they take no tf32";
+  if (request.problem.dtype == Dtype::e4m3 && request.problem.layout_b == iris::Layout::kn) {
+    return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
+  }
+  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
+  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
+  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), packed_depth, 0, 0};
+  if (!packed_holds(request.problem, products, wanted)) {
+    return "they take a tile of 128 x 64 or 64 x 128 at most where lengths of rows are known only at launch";
+  }
+  const std::int64_t depth = depth_of(request.problem, packed_depth);
+  if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
+  return "";
+}
+
+double packed_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
+                      double k) {
+  // Products of whole warps are of 16 bits: those of 8 are widened.
+  const double speed = problem.dtype == Dtype::e4m3 ? 1 / speed_of(target, problem.dtype) : 1;
+  const double share =
+      row_of(packed_table, tiles).share * share_of_copies(copied_bytes(problem, products).value_or(access_bytes));
+  return tile_us(target, tiles, k, share * speed, 2.0);
+}
+
+}  // namespace
+
+constinit const FastLoop mma_packed_loop = {
+    .platform = Platform::nvidia,
+    .main_loop = MainLoop::mma_packed,
+    .alone_for = {},
+    .tiles = packed_tiles,
+    .of_any_size = 0,
+    .comm_blocks = 8,  // each of them a whole compute unit
+    .sending_blocks = {},
+    .obstacle = obstacle_to_packed,
+    .holds = packed_holds,
+    .tile_us = packed_tile_us,
+    .called = "without tensor copies",
+    .reason = "matrix units, fed from four stages in shared memory; no tensor copies",
+    .of_rows = "such rows are shifted into place on their way",
+    .threads_reason = "two warps for each of a compute unit's matrix units",
+    .depth_reason = "128 bytes, a row of shared memory"};
+
+}  // namespace irisgen
