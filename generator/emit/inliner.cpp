@@ -75,6 +75,8 @@ class Inliner {
         return "iris/device/main_loop/mfma.hpp";
       case MainLoop::mma:
         return "iris/device/main_loop/mma.hpp";
+      case MainLoop::mma_packed:
+        return "iris/device/main_loop/mma_packed.hpp";
       case MainLoop::wgmma:
         return "iris/device/main_loop/wgmma.hpp";
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <stdexcept>
+#include <utility>
 
 #include "generator/plan/fast_loops/rows.hpp"
 
@@ -39,9 +41,7 @@ namespace {
 
 constexpr std::array fast_loops = {&fma_staged_loop, &mma_loop, &wgmma_loop, &mfma_loop};
 
-}  // namespace
-
-const FastLoop* fast_loop_of(const Target& target, Dtype dtype) {
+const FastLoop* preferred_loop(const Target& target, Dtype dtype) {
   const auto* found = std::ranges::find_if(fast_loops, [&](const FastLoop* loop) {
     const bool takes = loop->alone_for.empty() || std::ranges::find(loop->alone_for, dtype) != loop->alone_for.end();
     return loop->platform == target.platform && takes;
@@ -49,15 +49,46 @@ const FastLoop* fast_loop_of(const Target& target, Dtype dtype) {
   return found == fast_loops.end() ? nullptr : *found;
 }
 
-std::string reason_of(const FastLoop& loop, const Request& request, const Products& products) {
-  // What is transposed is read one element at a time whatever its rows.
-  const bool transposes = loop.main_loop == MainLoop::fma_staged;
-  const std::string slowly = transposes ? "" : obstacle_of_rows(request.problem, products);
+}  // namespace
+
+FastLoopChoice fast_loop_for(const Request& request, const Products& products) {
+  const FastLoop* const preferred = preferred_loop(request.target, request.problem.dtype);
+  if (!preferred) return {};
+  std::string obstacle = preferred->obstacle(request, products);
+  if (obstacle.empty()) return {preferred, preferred, ""};
+  const FastLoop* const otherwise = preferred->otherwise;
+  if (!otherwise) return {nullptr, preferred, std::move(obstacle)};
+  const std::string second = otherwise->obstacle(request, products);
+  if (second.empty()) return {otherwise, preferred, std::move(obstacle)};
+  if (second != obstacle) obstacle.append("; nor ").append(otherwise->called).append(": ").append(second);
+  return {nullptr, preferred, std::move(obstacle)};
+}
+
+const FastLoop& fast_loop_of(const KernelPlan& kernel) {
+  const MainLoop main_loop = kernel.main_loop().value();
+  for (const FastLoop* loop : fast_loops) {
+    if (loop->main_loop == main_loop) return *loop;
+    if (loop->otherwise && loop->otherwise->main_loop == main_loop) return *loop->otherwise;
+  }
+  throw std::logic_error("the kernel has no fast loop");
+}
+
+std::string reason_of(const FastLoopChoice& choice, const Request& request, const Products& products) {
+  std::string reason;
+  if (!choice.loop) {
+    if (choice.preferred) reason = "no " + std::string(choice.preferred->called) + ": " + choice.obstacle;
+    return reason;
+  }
+  reason = choice.loop->reason;
   const bool fnuz = request.problem.dtype == Dtype::e4m3 && request.target.matrix_e4m3 == MatrixE4m3::fnuz;
-  return std::string(loop.reason) +
-         (fnuz ? "; whose 8-bit floats have another bias: zeros and NaNs are changed on the way, sums are quadrupled"
-               : "") +
-         (slowly.empty() ? "" : "; " + slowly + "; such rows are read one element at a time");
+  if (fnuz) {
+    reason += "; whose 8-bit floats have another bias: zeros and NaNs are changed on the way, sums are quadrupled";
+  }
+  if (!choice.obstacle.empty()) reason += ": " + choice.obstacle;
+  const std::string rows = obstacle_of_rows(request.problem, products);
+  if (rows.empty() || choice.loop->of_rows.empty()) return reason;
+  if (rows != choice.obstacle) reason += "; " + rows;
+  return reason + "; " + std::string(choice.loop->of_rows);
 }
 
 }  // namespace irisgen

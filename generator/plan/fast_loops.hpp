@@ -31,18 +31,27 @@ struct FastLoop {
   double (*tile_us)(const Problem&, const Target&, const Products&, const Tiles&, double k);
   std::string_view called;  ///< what a product goes without that takes another loop
   std::string_view reason;
+  std::string_view of_rows;  ///< that are no multiple of 16 bytes; empty: no other way than of any
   std::string_view threads_reason;
   std::string_view depth_reason;
+  const FastLoop* otherwise = nullptr;  ///< what takes such elements, more slowly, where something stands in the way
 };
 
-/// That for operands of this type, or whose obstacle says why there is none. nullptr where the target has none.
-const FastLoop* fast_loop_of(const Target& target, Dtype dtype);
+struct FastLoopChoice {
+  const FastLoop* loop = nullptr;       ///< nullptr: multiply-adds, of one slice at a time
+  const FastLoop* preferred = nullptr;  ///< for such elements; nullptr: the target has none
+  std::string obstacle;                 ///< to that one, and to what would stand in for it; empty: it is taken
+};
+FastLoopChoice fast_loop_for(const Request& request, const Products& products);
+
+/// That of a kernel, which fills_compute_unit().
+const FastLoop& fast_loop_of(const KernelPlan& kernel);
 
 /// Whether `config:` asks for no other tile.
 bool allows(const Request& request, const Tiles& tiles);
 
-/// Why they are taken, and what makes them slow, for `explain`.
-std::string reason_of(const FastLoop& loop, const Request& request, const Products& products);
+/// Why it is taken, and what makes it slow, for `explain`.
+std::string reason_of(const FastLoopChoice& choice, const Request& request, const Products& products);
 
 /// How much faster than operands of 16 bits these are multiplied; 0 if no such loop takes them.
 double speed_of(const Target& target, Dtype dtype);

@@ -86,8 +86,8 @@ double adding_us(const Problem& problem, const Target& target, const Products& p
   return waiting_us + 2 * bytes / block_gbs / 1e3;
 }
 
-double turns_us(const Problem& problem, const Target& target, const Products& products, const Turns& turns,
-                const Tiles& tiles) {
+double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                const Turns& turns, const Tiles& tiles) {
   const double k = length(problem, "k") / speed_of(target, problem.dtype);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
@@ -97,7 +97,6 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
   const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
   constexpr double behind_tiles_us = 6.5;  // measured on an H100; nobody has found why
   const bool wide_bytes = iris::bytes_of(problem.dtype) == 1 && tiles.n > 128 && target.measured;
-  const FastLoop& loop = *fast_loop_of(target, problem.dtype);
   const double tile_us = loop.tile_us(problem, target, products, tiles, k);
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, target, products, tiles) +
@@ -106,11 +105,10 @@ double turns_us(const Problem& problem, const Target& target, const Products& pr
                   static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
 }
 
-double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
-                  std::int64_t blocks, const Tiles& tiles, double multiply_us) {
+double with_links(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                  std::int64_t comm_blocks, std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
-  const FastLoop& loop = *fast_loop_of(target, problem.dtype);
   if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma)
     multiply_us *= longer_beside_blocks(products, tiles);
   const double tile_us =
@@ -165,8 +163,9 @@ LoopChoice choose_for(const FastLoop& loop, const Request& request, const Produc
     for (const std::int64_t comm_blocks : all_comm_blocks) {
       const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
       const Turns turns = turns_of(problem, products, tiles, multiplying);
-      const double multiply_us = turns_us(problem, request.target, products, turns, tiles);
-      const double us = with_links(problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
+      const double multiply_us = turns_us(loop, problem, request.target, products, turns, tiles);
+      const double us =
+          with_links(loop, problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
       if (time >= best_time) continue;
       best_time = time;

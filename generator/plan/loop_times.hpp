@@ -46,13 +46,13 @@ double adding_us(const Problem& problem, const Target& target, const Products& p
 
 /// The time of so many turns of the compute units: that of their tiles, or that of all products at the rate that the
 /// chip's power sustains.
-double turns_us(const Problem& problem, const Target& target, const Products& products, const Turns& turns,
-                const Tiles& tiles);
+double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                const Turns& turns, const Tiles& tiles);
 
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
 /// leave, the first of them when it is finished.
-double with_links(const Problem& problem, const Target& target, const Products& products, std::int64_t comm_blocks,
-                  std::int64_t blocks, const Tiles& tiles, double multiply_us);
+double with_links(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                  std::int64_t comm_blocks, std::int64_t blocks, const Tiles& tiles, double multiply_us);
 
 }  // namespace irisgen

@@ -147,19 +147,16 @@ std::optional<std::int64_t> most_rows_of(const Request& request, const Dimension
 }  // namespace
 
 void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
-  const FastLoop* present = fast_loop_of(request.target, request.problem.dtype);
-  const std::string obstacle = present ? present->obstacle(request, products) : "";
-  const FastLoop* loop = obstacle.empty() ? present : nullptr;
+  const FastLoopChoice loop_choice = fast_loop_for(request, products);
+  const FastLoop* loop = loop_choice.loop;
   const LoopChoice choice =
       loop ? choose_for(*loop, request, products) : LoopChoice{default_tiles(request), 0, std::nullopt, 0};
   const Tiles& fallback = choice.tiles;
   const std::string reason = loop                ? turns_text(request.problem.is_static() ? choice.turns : std::nullopt)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
                                                  : "a square in registers for each thread, slices in shared memory";
-  kernel.constants.push_back({"MainLoop", loop ? loop->main_loop : MainLoop::fma, "",
-                              loop      ? reason_of(*loop, request, products)
-                              : present ? "no " + std::string(present->called) + ": " + obstacle
-                                        : ""});
+  kernel.constants.push_back(
+      {"MainLoop", loop ? loop->main_loop : MainLoop::fma, "", reason_of(loop_choice, request, products)});
   kernel.constants.push_back({"LayoutB", request.problem.layout_b.value(), "", ""});
   Tiles tiles{};
   tiles.threads = decide(request, kernel, "threads", fallback.threads, "",
@@ -239,8 +236,7 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
 
 std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products) {
   constexpr std::int64_t most_parts = 16;
-  const FastLoop* loop = fast_loop_of(request.target, request.problem.dtype);
-  if (loop && !loop->obstacle(request, products).empty()) loop = nullptr;
+  const FastLoop* loop = fast_loop_for(request, products).loop;
   const std::int64_t usual_depth = loop ? choose_for(*loop, request, products).tiles.k : default_tiles(request).k;
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
   const auto k = static_length(request.problem, {"k"});
@@ -275,7 +271,7 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
 
 void choose_roles(const Request& request, KernelPlan& kernel, const Products& products, const std::string& role) {
   const bool host = request.on_host();
-  const FastLoop* loop = fills_compute_unit(kernel) ? fast_loop_of(request.target, request.problem.dtype) : nullptr;
+  const FastLoop* loop = fills_compute_unit(kernel) ? &fast_loop_of(kernel) : nullptr;
   const std::int64_t comm_blocks = request.wanted("comm_blocks")
                                        .value_or(host   ? host_comm_blocks
                                                  : loop ? choose_for(*loop, request, products).comm_blocks
@@ -320,8 +316,9 @@ double multiply_us(const Problem& problem, const Target& target, const KernelPla
   const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
   const double before_us = sends_first ? products.sent_bytes / target.rates.link_gbs / 1e3 : 0;
   if (fills_compute_unit(kernel)) {
-    return before_us + with_links(problem, target, products, comm_blocks, blocks, of_kernel,
-                                  turns_us(problem, target, products, turns, of_kernel));
+    const FastLoop& loop = fast_loop_of(kernel);
+    return before_us + with_links(loop, problem, target, products, comm_blocks, blocks, of_kernel,
+                                  turns_us(loop, problem, target, products, turns, of_kernel));
   }
   const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
   const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * length(problem, "k") * f64_weight;

@@ -40,6 +40,8 @@ std::string_view main_loop_name(MainLoop loop) {
       return "WaveMma";
     case MainLoop::mma:
       return "WarpMma";
+    case MainLoop::mma_packed:
+      return "PackedWarpMma";
     case MainLoop::wgmma:
       return "WarpgroupMma";
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "iris/device/main_loop.hpp"
+#include "iris/device/platform/hopper.hpp"
 #include "iris/manifest.hpp"
 #include "runtime/host/scheduler.hpp"
 
@@ -122,6 +123,10 @@ struct Rank {
   Result* output() { return reinterpret_cast<Result*>(begin() + flags_bytes + workspace_bytes); }
 };
 
+/// Of 8-bit floats.
+inline constexpr f32 scale_of_a = 0.5f;
+inline constexpr f32 scale_of_b = 4.0f;
+
 /// Element by element, from what is said of the pattern.
 template <typename Config>
 f32 expected_result(const Problem<Config>& problem, const std::vector<Rank<Config>>& ranks, i32 rank, i64 row,
@@ -142,6 +147,7 @@ f32 expected_result(const Problem<Config>& problem, const std::vector<Rank<Confi
   for (i32 other = 0; other < Config::world && problem.sums(); ++other) {
     if (other != rank) sum += dot({other, other, from.row});
   }
+  if constexpr (Scales<typename Config::Element>::are_there) sum *= scale_of_a * scale_of_b;
   return convert<f32>(convert<typename Config::Result>(sum));
 }
 
@@ -159,7 +165,7 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
   iris_host_engine = &iris::host::Scheduler::table();
 
   std::mt19937 random(seed);
-  const std::vector<f32> scales = {0.5f, 2.0f};
+  const std::vector<f32> scales = {scale_of_a, scale_of_b};
   std::vector<Rank<Config>> ranks(Config::world, Rank<Config>(static_cast<std::size_t>(results)));
   for (int launch = 0; launch < 2; ++launch) {
     iris::host::Scheduler scheduler(seed);
@@ -172,13 +178,18 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
                    .a = rank.a.data(),
                    .b = rank.b.data(),
                    .output = rank.output(),
-                   .a_map = map_of(rank.a, k, Config::box_rows),
-                   .a_last_map = map_of(rank.a, k, iris::rows_of_last_box(Config::box_rows, problem.rows_in_tiles())),
-                   .b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k),
+                   .a_map = {},
+                   .a_last_map = {},
+                   .b_map = {},
                    .scales = scales.data(),
                    .m = m,
                    .n = n,
                    .k = k};
+      if constexpr (requires { Config::box_rows; }) {
+        rank.call.a_map = map_of(rank.a, k, Config::box_rows);
+        rank.call.a_last_map = map_of(rank.a, k, iris::rows_of_last_box(Config::box_rows, problem.rows_in_tiles()));
+        rank.call.b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k);
+      }
       Context& context = rank.call.context;
       context.rank = index;
       context.world = Config::world;

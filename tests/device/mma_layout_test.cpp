@@ -1,4 +1,5 @@
 #include "iris/device/main_loop/mma_layout.hpp"
+#include "iris/device/main_loop/mma_packed_layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -61,6 +62,51 @@ TEST(WarpLayout, IsReadAlongNFromDifferentBanks) {
         elements.push_back(Layout::place_along_n<64>(k, column / Layout::in_place) + column % Layout::in_place);
       }
       EXPECT_TRUE(in_different_banks(elements, 8)) << first << ", depth " << depth;
+    }
+  }
+}
+
+/// Eight lanes name places that are read at once.
+bool are_in_different_banks(const std::vector<int>& first_bytes) {
+  for (std::size_t begin = 0; begin < first_bytes.size(); begin += 8) {
+    std::set<int> banks;
+    for (std::size_t i = begin; i < begin + 8; ++i) banks.insert(first_bytes[i] % 128);
+    if (banks.size() != 8) return false;
+  }
+  return true;
+}
+
+TEST(PackedLayout, HasAPlaceOfItsOwnForEachPieceOfARow) {
+  constexpr int rows = 64;
+  for (const int bytes : {128, 256}) {
+    std::set<int> all;
+    for (int row = 0; row < rows; ++row) {
+      for (int number = 0; number < bytes / PackedLayout::place_bytes; ++number) {
+        all.insert(bytes == 128 ? PackedLayout::place(row, number) : PackedLayout::place<256>(row, number));
+      }
+    }
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(rows * bytes / PackedLayout::place_bytes));
+    EXPECT_EQ(*all.rbegin(), rows * bytes - PackedLayout::place_bytes);
+  }
+}
+
+TEST(PackedLayout, IsReadFromDifferentBanks) {
+  for (int product = 0; product < PackedLayout::products; ++product) {
+    for (int first = 0; first < 64; first += 16) {
+      std::vector<int> of_a;
+      std::vector<int> of_b;
+      std::vector<int> of_row_major_b;
+      for (int lane = 0; lane < 32; ++lane) {
+        const PackedLayout::Place a = PackedLayout::of_a(lane, product);
+        const PackedLayout::Place b = PackedLayout::of_b(lane, product);
+        const PackedLayout::Place across = PackedLayout::of_row_major_b(lane, product);
+        of_a.push_back(PackedLayout::place(first + a.row, a.number));
+        of_b.push_back(PackedLayout::place(first + b.row, b.number));
+        of_row_major_b.push_back(PackedLayout::place<256>(across.row, first / 8 + across.number));
+      }
+      EXPECT_TRUE(are_in_different_banks(of_a)) << first << ", product " << product;
+      EXPECT_TRUE(are_in_different_banks(of_b)) << first << ", product " << product;
+      EXPECT_TRUE(are_in_different_banks(of_row_major_b)) << first << ", product " << product;
     }
   }
 }

@@ -26,17 +26,67 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
     EXPECT_TRUE(plain.kernels[0].maps.empty());
   };
   expect_fma("dtype: bf16, accumulate: f64, shape: {m: 128, n: 128, k: 64}", "sums are not in f32");
-  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 65}", "rows of 65 elements are no multiple of 16 bytes");
-  expect_fma("dtype: bf16, shape: {m: 128, n: 65, k: 64}", "rows of 65 elements are no multiple of 16 bytes");
-  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
-  expect_fma("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}", "rows of n elements may be no multiple of 16 bytes");
-  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
-  expect_fma("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}",
-             "rows of 65 elements are no multiple of 16 bytes");
+  expect_fma("dtype: tf32, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}",
+             "rows of 65 elements are no multiple of 16 bytes; nor without tensor copies: they take no tf32");
+  expect_fma("dtype: e4m3, shape: {m: 128, n: 128, k: 128}",
+             "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}");
+  expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 32}",
+             "they take a tile_m of 128; nor without tensor copies: they take a tile_m of 64 or 128");
+  const std::string slowly = "rows of 65 elements are no multiple of 16 bytes; nor without tensor copies: they take ";
+  const std::string odd = "dtype: bf16, shape: {m: 128, n: 128, k: 65}, config: ";
+  expect_fma(odd + "{threads: 128}", slowly + "blocks of 256 threads");
+  expect_fma(odd + "{tile_n: 256}", slowly + "a tile_n of 64 or 128");
+  expect_fma(odd + "{tile_k: 32}", slowly + "a tile_k of 64");
+  expect_fma(
+      "dtype: bf16, shape: {m: 128, n: 128, k: dynamic}, config: {tile_m: 128, tile_n: 128}",
+      "rows of k elements may be no multiple of 16 bytes; nor without tensor copies: they take a tile of 128 x 64 "
+      "or 64 x 128 at most where lengths of rows are known only at launch");
   EXPECT_EQ(main_loop(product("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 65, k: 64}")).text(), "WarpgroupMma");
   EXPECT_EQ(main_loop(product("dtype: bf16, layout: {b: nk}, shape: {m: 8, n: dynamic, k: 64}")).text(),
             "WarpgroupMma");
   EXPECT_EQ(main_loop(plan("matmul", "world: 1, dtype: bf16, shape: {m: 128, n: 128, k: 64}", "host")).reason, "");
+}
+
+/// Where tensor copies do not take the rows, threads copy them.
+TEST(MainLoop, IsOfMatrixUnitsForRowsThatBeginAnywhere) {
+  const auto expect_packed = [](const std::string& rest, const std::string& reason) {
+    const Plan packed = plan("matmul", "world: 1, " + rest, "sm_90a");
+    EXPECT_EQ(main_loop(packed).text(), "PackedWarpMma") << rest;
+    EXPECT_EQ(main_loop(packed).reason,
+              "matrix units, fed from four stages in shared memory; no tensor copies: " + reason);
+    EXPECT_EQ(packed.kernels[0].number("threads"), 256);
+    EXPECT_EQ(packed.kernels[0].number("tile_k"), packed.problem.dtype == Dtype::e4m3 ? 128 : 64);
+    EXPECT_TRUE(packed.kernels[0].maps.empty());
+  };
+  const std::string shifted = "; such rows are shifted into place on their way";
+  const std::string odd = "rows of 65 elements are no multiple of 16 bytes" + shifted;
+  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("dtype: f16, shape: {m: 128, n: 65, k: 64}", odd);
+  expect_packed("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("dtype: e4m3, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}",
+                "rows of n elements may be no multiple of 16 bytes" + shifted);
+  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
+  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
+  const KernelPlan fused = plan("all_gather_matmul",
+                                "variant: workgroup_specialized, world: 2, dtype: bf16, layout: {b: nk}, "
+                                "shape: {m: 512, n: 256, k: 130}",
+                                "sm_90a")
+                               .kernels[0];
+  EXPECT_EQ(fused.main_loop(), MainLoop::mma_packed);
+}
+
+/// Smaller copies take longer, those of odd rows longest.
+TEST(MainLoop, PredictsWhatRowsThatBeginAnywhereCost) {
+  const auto predicted_us = [](const std::string& k) {
+    return plan("matmul",
+                "variant: tiled, world: 1, dtype: bf16, layout: {b: nk}, shape: {m: 4096, n: 4096, k: " + k + "}",
+                "sm_90a")
+        .prediction.time_us;
+  };
+  EXPECT_LT(3 * predicted_us("4096"), 2 * predicted_us("4100"));
+  EXPECT_LT(predicted_us("4100"), predicted_us("4098"));
+  EXPECT_LT(predicted_us("4098"), predicted_us("4097"));
 }
 
 TEST(MainLoop, ReadsBInItsLayout) {
@@ -146,7 +196,7 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   }
   // Rows of whole 16 bytes, which are 16 elements.
   const std::string odd = "world: 1, dtype: e4m3, layout: {b: nk}, shape: {m: 512, n: 512, k: 520}";
-  EXPECT_EQ(plan("matmul", odd, "sm_90a").kernels[0].main_loop(), MainLoop::fma);
+  EXPECT_EQ(plan("matmul", odd, "sm_90a").kernels[0].main_loop(), MainLoop::mma_packed);
   // AMD's move two elements at a time.
   EXPECT_EQ(plan("matmul", odd, "gfx950").kernels[0].main_loop(), MainLoop::mfma);
   for (const char* k : {"521", "dynamic"}) {
@@ -179,7 +229,8 @@ TEST(MainLoop, TakesF32AsTf32WhereTheDescriptionSaysSo) {
   EXPECT_EQ(kernel("dtype: f32, layout: {b: nk}").main_loop(), MainLoop::fma_staged);
   const Plan of_rows = plan("matmul", "world: 1, shape: {m: 512, n: 512, k: 512}, dtype: tf32", "sm_90a");
   EXPECT_EQ(main_loop(of_rows).reason,
-            "no matrix units: they take a B of 32-bit elements as (n,k) only: write layout: {b: nk}");
+            "no matrix units: they take a B of 32-bit elements as (n,k) only: write layout: {b: nk}; nor without "
+            "tensor copies: they take no tf32");
 }
 
 TEST(MainLoop, TakesF64OfAnySizeOnBothPlatforms) {
@@ -295,12 +346,13 @@ TEST(MainLoop, TakesTilesOfAnyWidthWhereBIsAlongK) {
     EXPECT_EQ(main_loop(planned("dtype: bf16, layout: {b: nk}" + config)).text(), "WarpgroupMma") << tile_n;
   }
   const auto reason = [&](const std::string& rest) { return main_loop(planned(rest)).reason; };
+  const std::string nor = "; nor without tensor copies: they take a tile_n of 64 or 128";
   EXPECT_EQ(reason("dtype: bf16, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of 256, 192, 128 or 64 for a B as (k,n)");
+            "no matrix units: they take a tile_n of 256, 192, 128 or 64 for a B as (k,n)" + nor);
   EXPECT_EQ(reason("dtype: bf16, layout: {b: nk}, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of 256, 224, 192, 160, 128, 96 or 64");
+            "no matrix units: they take a tile_n of 256, 224, 192, 160, 128, 96 or 64" + nor);
   EXPECT_EQ(reason("dtype: e4m3, layout: {b: nk}, config: {tile_n: 32}"),
-            "no matrix units: they take a tile_n of 192, 160, 128, 96 or 64 for elements of 8 bits");
+            "no matrix units: they take a tile_n of 192, 160, 128, 96 or 64 for elements of 8 bits" + nor);
 }
 
 /// As it was fastest on an H100. Where one warpgroup makes tiles transposed, of at least 128 rows, they take less time.

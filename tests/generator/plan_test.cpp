@@ -71,7 +71,8 @@ TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
     return std::pair(number(plan, "blocks"), number(plan, name));
   };
   using Bound = std::pair<std::int64_t, std::int64_t>;
-  EXPECT_EQ(bound("bf16", "sm_90a", "min_blocks_per_sm"), Bound(264, 2));
+  EXPECT_EQ(bound("i32", "sm_90a", "min_blocks_per_sm"), Bound(264, 2));
+  EXPECT_EQ(bound("bf16", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));
   EXPECT_EQ(bound("f32", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));
   // Sums in f64 take more registers than half a multiprocessor has.
   EXPECT_EQ(bound("f32, accumulate: f64", "sm_90a", "min_blocks_per_sm"), Bound(132, 1));

@@ -18,7 +18,7 @@
 namespace irisgen {
 
 /// How a kernel multiplies: device/main_loop/.
-enum class MainLoop { fma, fma_staged, mfma, mma, wgmma };
+enum class MainLoop { fma, fma_staged, mfma, mma, mma_packed, wgmma };
 
 /// What a function of the user's own is in a pattern.
 enum class FunctionRole { operation, prologue, epilogue };

@@ -66,6 +66,7 @@ constinit const FastLoop fma_staged_loop = {
     .reason =
         "multiply-adds, fed from four stages in shared memory: matrix units would round f32 to tf32, "
         "which has a dtype of its own",
+    .of_rows = "",
     .threads_reason = "two warps for each of a compute unit's schedulers",
     .depth_reason = "64 bytes"};
 

@@ -65,6 +65,7 @@ constinit const FastLoop mfma_loop = {
     .tile_us = mfma_tile_us,
     .called = "matrix units",
     .reason = "matrix units, fed from two stages in shared memory",
+    .of_rows = "such rows are read one element at a time",
     .threads_reason = "two waves for each of a compute unit's matrix units",
     .depth_reason = "16 bytes for each lane of a product"};
 

@@ -50,6 +50,7 @@ constinit const FastLoop mma_loop = {
     .tile_us = mma_tile_us,
     .called = "matrix units",
     .reason = "matrix units, fed from four stages in shared memory",
+    .of_rows = "such rows are read one element at a time",
     .threads_reason = "two warps for each of a compute unit's matrix units",
     .depth_reason = "two products, 128 bytes"};
 

@@ -17,6 +17,7 @@ namespace irisgen {
 extern const FastLoop fma_staged_loop;
 extern const FastLoop mfma_loop;
 extern const FastLoop mma_loop;
+extern const FastLoop mma_packed_loop;
 extern const FastLoop wgmma_loop;
 
 /// Why a loop takes no such elements, or no such sums; empty if it does.

@@ -127,7 +127,9 @@ constinit const FastLoop wgmma_loop = {
     .tile_us = wgmma_tile_us,
     .called = "matrix units",
     .reason = "matrix units, fed by tensor copies",
+    .of_rows = "",
     .threads_reason = "a warpgroup that moves data, two for products and what becomes of them",
-    .depth_reason = "128 bytes, a row of shared memory"};
+    .depth_reason = "128 bytes, a row of shared memory",
+    .otherwise = &mma_packed_loop};
 
 }  // namespace irisgen

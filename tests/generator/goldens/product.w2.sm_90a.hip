@@ -10,15 +10,15 @@ namespace irisgen_kernels::product_tiled_f16_w2_m100_n65_dynamic_k {
 using namespace iris::device;
 
 struct Config {
-  using MainLoop = FusedMultiplyAdd;
+  using MainLoop = PackedWarpMma;
   using LayoutB = RowMajor;
   static constexpr i32 threads = 256;
-  static constexpr i32 tile_m = 64;
+  static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
-  static constexpr i32 tile_k = 16;
+  static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
   static constexpr i32 vector = 8;      // elements in one access
-  static constexpr i32 blocks = 264;
+  static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = f16;
   using Result = f16;

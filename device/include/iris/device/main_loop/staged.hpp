@@ -12,9 +12,9 @@
 ///     depth                                     of a slice
 ///     most_along_k                              elements copied at once of an operand that is contiguous along k, at
 ///                                               most: 1 if it is transposed on the way
-///     at_once                                   single elements whose addresses a thread holds at one time
-///     Element* place_of_a(int row, int k)       where each belongs; elements that are copied at once lie beside each
-///     Element* place_of_b(int k, int column)    other
+///     at_once                                   copies of less than 16 bytes whose addresses a thread holds at one
+///     time Element* place_of_a(int row, int k)       where each belongs; elements that are copied at once lie beside
+///     each Element* place_of_b(int k, int column)    other
 namespace iris::device {
 
 constexpr int ring_stages = 4;
@@ -42,7 +42,7 @@ class PartAlongK {
   /// Copies to place_of(row, k) of the slice, and goes on to the next, of which `k_left` elements are left.
   template <typename PlaceOf>
   __device__ __forceinline__ void copy(i64 k_left, const PlaceOf& place_of) {
-#pragma unroll(width == 1 ? Stage::at_once : rows / step)
+#pragma unroll(width * sizeof(T) < 16 ? Stage::at_once : rows / step)
     for (int i = 0; i < rows; i += step) {
       const u32 bytes = row() + i < rows_left_ && k() < k_left ? width * sizeof(T) : 0;
       platform::copy_in_or_zero<width * sizeof(T)>(place_of(row() + i, k()), from_ + i * stride_, bytes);
@@ -75,7 +75,7 @@ class PartAlongN {
 
   template <typename PlaceOf>
   __device__ __forceinline__ void copy(i64 k_left, const PlaceOf& place_of) {
-#pragma unroll(width == 1 ? Stage::at_once : Stage::depth / step)
+#pragma unroll(width * sizeof(T) < 16 ? Stage::at_once : Stage::depth / step)
     for (int i = 0; i < Stage::depth; i += step) {
       const u32 bytes = has_column_ && k() + i < k_left ? width * sizeof(T) : 0;
       platform::copy_in_or_zero<width * sizeof(T)>(place_of(k() + i, column()), from_ + i * stride_, bytes);

@@ -3,8 +3,9 @@
 #include <iris/device/numeric.hpp>
 
 /// What NVIDIA's compute capabilities from 8.0 on have beside a GPU's usual instructions: copies to shared memory that
-/// threads do not wait for, and, from 9.0 on in this shape, products of f64 by whole warps. Each function is one
-/// instruction of PTX; see "Parallel Thread Execution ISA", sections "cp.async" and "mma".
+/// threads do not wait for, and products by whole warps: of 16 bits, from 8.9 on of e4m3, from 9.0 on in this shape of
+/// f64. Each function is one instruction of PTX; see "Parallel Thread Execution ISA", sections "cp.async", "ldmatrix"
+/// and "mma".
 namespace iris::device::platform {
 
 /// Copies 4, 8 or 16 bytes to shared memory, of which the first `valid` are read and the others are zeros.
@@ -39,5 +40,39 @@ __device__ __forceinline__ void multiply_16x8x8(f64 (&sums)[4], const f64 (&a)[4
       : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
+
+/// Four matrices of eight rows of 16 bytes in shared memory, of which lane 8·i + j names row j of the i-th. A lane gets
+/// bytes 4·t to 4·t + 3 of row g of each,
+__device__ __forceinline__ void load_matrices(u32 (&words)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+/// or, of elements of 16 bits, number g of rows 2·t and 2·t + 1.
+__device__ __forceinline__ void load_transposed(u32 (&words)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/// sums += a·b by the whole warp: 16 rows, 8 columns, a depth of 32 bytes, in f32. A lane gives bytes 4·t to 4·t + 3 of
+/// rows g and g + 8 of a, then the same 16 bytes after these; of column g of b the same bytes; and gets columns 2·t and
+/// 2·t + 1 of row g, then of row g + 8.
+template <typename Element>
+__device__ __forceinline__ void multiply_16x8(f32 (&sums)[4], const u32 (&a)[4], u32 b, u32 b_after);
+
+#define IRIS_MULTIPLY_16X8(element, shape_and_types)                                                            \
+  template <>                                                                                                   \
+  __device__ __forceinline__ void multiply_16x8<element>(f32(&sums)[4], const u32(&a)[4], u32 b, u32 b_after) { \
+    asm("mma.sync.aligned." shape_and_types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"  \
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                            \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(b_after));                                    \
+  }
+IRIS_MULTIPLY_16X8(f16, "m16n8k16.row.col.f32.f16.f16.f32")
+IRIS_MULTIPLY_16X8(bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
+IRIS_MULTIPLY_16X8(e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32")
+#undef IRIS_MULTIPLY_16X8
 
 }  // namespace iris::device::platform
