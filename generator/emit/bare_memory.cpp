@@ -43,7 +43,8 @@ std::optional<std::int64_t> largest_size(const Plan& plan, std::size_t kernel) {
   for (const iris::Schedule& schedule : plan.schedules) {
     for (const iris::Step& step : schedule.steps) {
       const auto* launch = std::get_if<iris::LaunchStep>(&step.action);
-      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel) largest = schedule.up_to;
+      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel)
+        largest = std::max(largest, schedule.up_to);
     }
   }
   return largest == iris::every_size ? std::nullopt : std::optional(largest);

@@ -288,6 +288,20 @@ std::string extent_checks(const Plan& plan, const std::string& api) {
   return text;
 }
 
+/// Which launches a schedule takes of those that none before it does.
+std::string condition_of(const iris::Schedule& schedule, const Plan& plan) {
+  std::vector<std::string> conditions;
+  if (schedule.up_to != iris::every_size) conditions.push_back("size <= " + std::to_string(schedule.up_to));
+  for (const iris::Multiple& multiple : schedule.multiples) {
+    const std::string length = length_of({.extent = multiple.extent}, plan).text();
+    conditions.push_back(length + " > 0");
+    conditions.push_back(length + " % " + std::to_string(multiple.of) + " == 0");
+  }
+  std::string text = conditions.front();
+  for (std::size_t i = 1; i < conditions.size(); ++i) text.append(" && ").append(conditions[i]);
+  return text;
+}
+
 std::string intermediate_pointers(const Plan& plan) {
   std::string text;
   for (const iris::Intermediate& buffer : plan.intermediates) {
@@ -325,7 +339,8 @@ std::string bare_launch_body(const Plan& plan, std::string_view api) {
   };
   if (std::ranges::any_of(plan.schedules, launches))
     text += with_api("    static_cast<void>($GetLastError());  // what calls before have left\n", api);
-  if (plan.schedules.size() > 1) {
+  const auto has_bound = [](const iris::Schedule& schedule) { return schedule.up_to != iris::every_size; };
+  if (std::ranges::any_of(plan.schedules, has_bound)) {
     Amount size = 1;
     for (const iris::NamedExtent& named : plan.problem.extents) size = size * length_of({.extent = named.name}, plan);
     text += "    const std::int64_t size = " + size.text() + ";\n";
@@ -336,8 +351,8 @@ std::string bare_launch_body(const Plan& plan, std::string_view api) {
     if (takes_rest) {
       text += StepWriter(plan, api, "    ").write(steps);
     } else {
-      text += "    if (size <= " + std::to_string(schedule.up_to) + ") {\n" +
-              StepWriter(plan, api, "      ").write(steps) + "    }\n";
+      text += "    if (" + condition_of(schedule, plan) + ") {\n" + StepWriter(plan, api, "      ").write(steps) +
+              "    }\n";
     }
   }
   return text;

@@ -127,7 +127,12 @@ Json json_of(const Step& step) {
 Json json_of(const Schedule& schedule) {
   Json steps = Json::array();
   for (const Step& step : schedule.steps) steps.push_back(json_of(step));
-  return {{"up_to", schedule.up_to == every_size ? Json(nullptr) : Json(schedule.up_to)}, {"steps", std::move(steps)}};
+  Json multiples = Json::array();
+  for (const Multiple& multiple : schedule.multiples)
+    multiples.push_back({{"extent", multiple.extent}, {"of", multiple.of}});
+  return {{"up_to", schedule.up_to == every_size ? Json(nullptr) : Json(schedule.up_to)},
+          {"multiples", std::move(multiples)},
+          {"steps", std::move(steps)}};
 }
 
 template <typename Value>

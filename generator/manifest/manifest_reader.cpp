@@ -282,18 +282,33 @@ class Reader {
   }
 
   Schedule parse_schedule(const Json& json) const {
-    const Members members(json, "a schedule", {"up_to", "steps"});
+    const Members members(json, "a schedule", {"up_to", "multiples", "steps"});
     Schedule schedule{.up_to = every_size};
     if (!members.at("up_to").is_null()) schedule.up_to = members.integer("up_to", 0, max_int64);
     schedule.steps = parse_all<Step>(members, "steps", [this](const Json& each) { return parse_step(each); });
+    schedule.multiples =
+        parse_all<Multiple>(members, "multiples", [this](const Json& each) { return parse_multiple(each); });
     return schedule;
   }
 
+  Multiple parse_multiple(const Json& json) const {
+    const Members members(json, "a multiple", {"extent", "of"});
+    Multiple multiple{.extent = members.text("extent"), .of = members.integer("of", 1, max_int64)};
+    if (!problem_.has_extent(multiple.extent) || !problem_.extent(multiple.extent).dynamic) {
+      refuse_manifest("a multiple must be one of a dynamic extent");
+    }
+    return multiple;
+  }
+
   static void check_order(const std::vector<Schedule>& schedules) {
-    const bool ascends =
-        std::ranges::adjacent_find(schedules, std::ranges::greater_equal(), &Schedule::up_to) == schedules.end();
-    if (!ascends || schedules.empty() || schedules.back().up_to != every_size) {
-      refuse_manifest("the schedules must ascend in 'up_to', and the last must take every size");
+    const auto descends = [](const Schedule& one, const Schedule& next) {
+      return one.multiples == next.multiples && one.up_to >= next.up_to;
+    };
+    const bool ascends = std::ranges::adjacent_find(schedules, descends) == schedules.end();
+    const bool ends = !schedules.empty() && schedules.back().up_to == every_size && schedules.back().multiples.empty();
+    if (!ascends || !ends) {
+      refuse_manifest(
+          "the schedules of the same multiples must ascend in 'up_to', and the last must take every launch");
     }
   }
 

@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "generator/plan/join.hpp"
+
 namespace irisgen {
 namespace {
 
@@ -164,29 +166,9 @@ class Joiner {
   };
 
   void add_kernels(const Candidate& candidate) {
-    const Draft& draft = candidate.draft;
-    Draft& joined = chosen_.draft;
-    for (const iris::Intermediate& buffer : draft.intermediates) {
-      // Another config of the same variant has the same buffers, and only one of the two is under way.
-      const auto same = std::ranges::find(joined.intermediates, buffer.name, &iris::Intermediate::name);
-      if (same == joined.intermediates.end()) joined.intermediates.push_back(buffer);
-    }
-    if (added_.empty()) {
-      joined.arguments = draft.arguments;
-      joined.in_place = draft.in_place;
-    }
-    if (joined.in_place != draft.in_place) joined.in_place = InPlace::no;
-    for (std::size_t i = 0; i < draft.arguments.size(); ++i) {
-      Argument& argument = joined.arguments.at(i);
-      argument.alignment = std::max(argument.alignment, draft.arguments[i].alignment);
-      argument.symmetric = argument.symmetric || draft.arguments[i].symmetric;
-    }
     const std::string name = name_of(candidate);
-    added_.push_back({&candidate, name, static_cast<int>(joined.kernels.size())});
-    for (KernelPlan kernel : draft.kernels) {
-      kernel.part = name + (kernel.part.empty() ? "" : "_" + kernel.part);
-      joined.kernels.push_back(std::move(kernel));
-    }
+    added_.push_back({&candidate, name, static_cast<int>(chosen_.draft.kernels.size())});
+    add_draft(chosen_.draft, candidate.draft, name);
   }
 
   /// `chain`, and where it comes again with another config, `chain_2`.

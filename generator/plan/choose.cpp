@@ -8,6 +8,7 @@
 
 #include "generator/plan/by_size.hpp"
 #include "generator/plan/compose.hpp"
+#include "generator/plan/join.hpp"
 
 namespace irisgen {
 namespace {
@@ -244,8 +245,10 @@ void Chosen::take(const Candidate& candidate, std::string why) {
   reason = std::move(why);
 }
 
-Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
-              std::span<const FunctionPlan> functions) {
+namespace {
+
+Chosen choose_for_all_rows(const KernelSpec& spec, const Problem& problem, const Target& target,
+                           const PlanOptions& options, std::span<const FunctionPlan> functions) {
   Chosen chosen;
   const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config, functions);
   chosen.alternatives = compare(candidates, problem, target);
@@ -263,6 +266,53 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
   }
   chosen.prediction = prediction_of(chosen, candidates, problem, target);
   return chosen;
+}
+
+/// Of the dynamic extents along which A and B are contiguous: so that their rows are multiples of 16 bytes.
+std::vector<iris::Multiple> multiples_of_rows(const Problem& problem) {
+  std::vector<iris::Multiple> multiples;
+  const int elements = access_bytes / iris::bytes_of(problem.dtype);
+  for (const char* name : {"n", "k"}) {
+    const bool is_along_rows = name == std::string_view("k") || problem.layout_b == iris::Layout::kn;
+    const bool is_divided = problem.shard == name;
+    if (is_along_rows && problem.extent(name).dynamic)
+      multiples.push_back({name, std::int64_t{elements} * (is_divided ? problem.world : 1)});
+  }
+  return multiples;
+}
+
+/// Whether kernels multiply rows of any length, since nothing is known of them, where tensor copies might bring them.
+bool waits_for_rows(const Draft& draft) {
+  return std::ranges::any_of(draft.kernels, [](const KernelPlan& kernel) {
+    const auto loop = kernel.main_loop();
+    return loop == MainLoop::fma || loop == MainLoop::mma_packed;
+  });
+}
+
+bool has_tensor_copies(const Draft& draft) {
+  return std::ranges::any_of(draft.kernels, [](const KernelPlan& kernel) { return !kernel.maps.empty(); });
+}
+
+}  // namespace
+
+Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& target, const PlanOptions& options,
+              std::span<const FunctionPlan> functions) {
+  Chosen others = choose_for_all_rows(spec, problem, target, options, functions);
+  const bool is_product = pattern_of(problem).product != nullptr;
+  if (!is_product || target.platform != Platform::nvidia || !waits_for_rows(others.draft)) return others;
+  const std::vector<iris::Multiple> multiples = multiples_of_rows(problem);
+  if (multiples.empty()) return others;
+  Problem of_multiples = problem;
+  for (iris::NamedExtent& named : of_multiples.extents) {
+    const auto known = std::ranges::find(multiples, named.name, &iris::Multiple::extent);
+    if (known != multiples.end()) named.extent.multiple = known->of;
+  }
+  try {
+    const Chosen chosen = choose_for_all_rows(spec, of_multiples, target, options, functions);
+    return has_tensor_copies(chosen.draft) ? join_by_rows(chosen, multiples, std::move(others)) : others;
+  } catch (const SpecError&) {
+    return others;  // what the description asks for goes without tensor copies only
+  }
 }
 
 std::pair<const Variant*, Draft> choose_part(const Request& request) {

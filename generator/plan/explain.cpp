@@ -154,17 +154,26 @@ std::string words_of(const Plan& plan, const iris::Step& step) {
   return text + "wait for stream " + std::to_string(std::get<iris::WaitStep>(step.action).stream);
 }
 
+/// Which launches a schedule takes of those that none before it does.
+std::string taken_by(const Plan& plan, const iris::Schedule& schedule) {
+  std::string words;
+  for (const iris::Multiple& multiple : schedule.multiples) {
+    words.append(words.empty() ? " where " : " and ").append(multiple.extent);
+    words += " is a multiple of " + std::to_string(multiple.of);
+  }
+  if (schedule.up_to != iris::every_size) return words + " " + up_to_words(plan.problem, schedule.up_to);
+  const auto is_of_the_same = [&](const iris::Schedule& other) { return other.multiples == schedule.multiples; };
+  const bool is_alone = std::ranges::count_if(plan.schedules, is_of_the_same) == 1;
+  if (is_alone) return words.empty() ? " of all others" : words;
+  return words + " of any larger size";
+}
+
 /// Nothing for the common case, one kernel and one launch.
 std::string steps_text(const Plan& plan) {
   if (plan.schedules.size() == 1 && plan.schedules[0].steps.size() == 1) return "";
   std::string text;
   for (const iris::Schedule& schedule : plan.schedules) {
-    text += "\n  steps";
-    if (plan.schedules.size() > 1) {
-      text +=
-          schedule.up_to == iris::every_size ? " of any larger size" : " " + up_to_words(plan.problem, schedule.up_to);
-    }
-    text += "\n";
+    text += "\n  steps" + (plan.schedules.size() > 1 ? taken_by(plan, schedule) : "") + "\n";
     for (const iris::Step& step : schedule.steps) text += "    " + words_of(plan, step) + "\n";
   }
   return text;
@@ -310,7 +319,10 @@ std::string explain_json(const Plan& plan) {
   for (const iris::Schedule& schedule : plan.schedules) {
     Json steps = Json::array();
     for (const iris::Step& step : schedule.steps) steps.push_back(words_of(plan, step));
+    Json multiples = Json::object();
+    for (const iris::Multiple& multiple : schedule.multiples) multiples[multiple.extent] = multiple.of;
     schedules.push_back({{"up_to", schedule.up_to == iris::every_size ? Json(nullptr) : Json(schedule.up_to)},
+                         {"multiples", std::move(multiples)},
                          {"steps", std::move(steps)}});
   }
   const Prediction& prediction = plan.prediction;

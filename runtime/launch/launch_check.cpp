@@ -154,13 +154,14 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// The largest size for which a kernel may be launched: that of the last schedule that does so.
+/// The largest size for which a kernel may be launched.
 std::int64_t largest_size(const Manifest& manifest, std::size_t kernel) {
   std::int64_t largest = 0;
   for (const Schedule& schedule : manifest.schedules) {
     for (const Step& step : schedule.steps) {
       const auto* launch = std::get_if<LaunchStep>(&step.action);
-      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel) largest = schedule.up_to;
+      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel)
+        largest = std::max(largest, schedule.up_to);
     }
   }
   return largest;
@@ -297,7 +298,13 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
 const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
   if (manifest.schedules.size() == 1) return manifest.schedules.front();
   const std::int64_t size = size_of(manifest.problem, extents);
-  return *std::ranges::find_if(manifest.schedules, [size](const Schedule& each) { return size <= each.up_to; });
+  const auto is_multiple = [&](const Multiple& multiple) {
+    const std::int64_t length = extents.at(multiple.extent);
+    return length > 0 && length % multiple.of == 0;
+  };
+  return *std::ranges::find_if(manifest.schedules, [&](const Schedule& each) {
+    return size <= each.up_to && std::ranges::all_of(each.multiples, is_multiple);
+  });
 }
 
 void check_buffers(const Manifest& manifest, int rank, std::span<const std::int64_t> bytes,

@@ -146,6 +146,18 @@ TEST(Bare, EncodesTensorMapsOnlyWhereKernelsTakeThem) {
   EXPECT_FALSE(contains(header_of(sum, "sm_90a"), "cuda.h"));
 }
 
+TEST(Bare, TakesTensorCopiesWhereRowsSuitThem) {
+  const std::string product = header_of(
+      "{name: p, pattern: matmul, variant: tiled, dtype: bf16, world: 2, shape: {m: 512, n: 512, k: dynamic}}",
+      "sm_90a");
+  const std::size_t whole_rows = product.find("if (k > 0 && k % 8 == 0) {");
+  ASSERT_NE(whole_rows, std::string::npos) << product;
+  EXPECT_FALSE(contains(product, "const std::int64_t size")) << "nobody asks for it";
+  const std::size_t maps = product.find("tensor_map(&a_map, a, 2, 512, k");
+  EXPECT_GT(maps, whole_rows);
+  EXPECT_LT(maps, product.find("p_any_rows", whole_rows));
+}
+
 TEST(Bare, WantsAStreamAndAnEventOnlyOfCopiesBesideKernels) {
   const std::string copies =
       header_of("{name: g, pattern: all_gather, variant: copy_engine, dtype: f32, world: 4, shape: {m: 4096, n: 4096}}",

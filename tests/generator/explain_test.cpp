@@ -56,6 +56,17 @@ TEST(Explain, TellsTheStepsOfAnOperationOfSeveral) {
   EXPECT_NE(by_size.find("  steps up to 24832 elements\n"), std::string::npos) << by_size;
   EXPECT_NE(by_size.find("  steps of any larger size\n    launch two_shot(input, output)\n"), std::string::npos)
       << by_size;
+  const std::string by_rows = explain(
+      plan_of("{name: a, pattern: matmul, variant: tiled, dtype: f16, world: 1, shape: {m: 8, n: dynamic, k: dynamic}}",
+              "sm_90a"));
+  EXPECT_NE(by_rows.find("  steps where n is a multiple of 8 and k is a multiple of 8\n"
+                         "    launch whole_rows(a, b, output)\n"
+                         "\n"
+                         "  steps of all others\n"
+                         "    launch any_rows(a, b, output)\n"),
+            std::string::npos)
+      << by_rows;
+  EXPECT_NE(by_rows.find("  variant  tiled      set in the description\n"), std::string::npos) << by_rows;
 }
 
 TEST(Explain, SaysWhatIsNotDeterministic) {

@@ -69,7 +69,8 @@ Manifest sample() {
                               {"input", "partial"},
                               {{"n", 2, 3}},
                               {{"input", Dtype::bf16, {"m"}, {"n", 2, 3}, 128, 64, iris::Dimension{"k", 3, 5, 2}}}}},
-                         {2, iris::WaitStep{1}}}},
+                         {2, iris::WaitStep{1}}},
+               .multiples = {{"n", 9'000'000'000}}},
               {.up_to = iris::every_size,
                .steps = {{3, iris::CopyStep{.from = "partial",
                                             .from_block = iris::BlockIndex::peer,
@@ -117,7 +118,27 @@ TEST(ManifestJson, ComesBackWithEveryMember) {
   ASSERT_EQ(back.schedules.size(), 2u);
   EXPECT_EQ(back.schedules[0].up_to, 8'000'000'000);
   EXPECT_EQ(back.schedules[1].up_to, iris::every_size);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(back.schedules[i].steps, sample().schedules[i].steps);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(back.schedules[i].steps, sample().schedules[i].steps);
+    EXPECT_EQ(back.schedules[i].multiples, sample().schedules[i].multiples);
+  }
+}
+
+/// Where one takes every size, the next of the same multiples is never reached.
+TEST(ManifestJson, HasSchedulesOfTheSameMultiplesInOrder) {
+  const auto accepted = [](std::int64_t first, std::int64_t second, std::vector<iris::Multiple> multiples) {
+    Manifest manifest = sample();
+    manifest.schedules.insert(manifest.schedules.begin(), manifest.schedules.front());
+    manifest.schedules[0].up_to = first;
+    manifest.schedules[0].multiples = std::move(multiples);
+    manifest.schedules[1].up_to = second;
+    return message_of(to_json(manifest)) == "accepted";
+  };
+  const std::vector<iris::Multiple> same = sample().schedules.front().multiples;
+  EXPECT_TRUE(accepted(7, 8, same));
+  EXPECT_FALSE(accepted(8, 8, same));
+  EXPECT_FALSE(accepted(iris::every_size, 8, same));
+  EXPECT_TRUE(accepted(iris::every_size, 8, {{"n", 2}}));
 }
 
 TEST(ManifestJson, HasNoOpAndNoRootWhereTheProblemHasNone) {
@@ -236,8 +257,11 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/kernels/0/workspace/0/bytes", -1},
       {"/kernels/0/workspace/1/extents", {"m", "x"}},
       {"/schedules", Json::array()},
-      {"/schedules/0/up_to", nullptr},  // takes every size, so that the next is never reached
-      {"/schedules/1/up_to", 8},        // descends, and no schedule is left for larger ones
+      {"/schedules/1/up_to", 8},                                   // no schedule is left for larger ones
+      {"/schedules/1/multiples", {{{"extent", "n"}, {"of", 2}}}},  // or for others
+      {"/schedules/0/multiples", {{{"extent", "n"}, {"of", 0}}}},
+      {"/schedules/0/multiples", {{{"extent", "m"}, {"of", 2}}}},  // is known
+      {"/schedules/0/multiples", {{{"extent", "x"}, {"of", 2}}}},
       {"/schedules/0/steps/0", {{"stream", 0}}},
       {"/schedules/0/steps/0/stream", 16},
       {"/schedules/0/steps/0/launch/kernel", 2},
@@ -294,6 +318,7 @@ TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
       {"/kernels/0/flags", 5'000'000'001},
       {"/kernels/0/workspace/0/bytes", 5},
       {"/schedules/0/up_to", 9},
+      {"/schedules/0/multiples/0/of", 3},
       {"/schedules/0/steps/0/launch/buffers", {"partial", "input"}},
       {"/schedules/1/steps/0/copy/to_block", "first"},
       {"/checksum", std::string(64, 'd')},

@@ -133,6 +133,74 @@ TEST(MakePlan, CoversEveryTemplate) {
   EXPECT_EQ(planned, all) << "kernels_of_every_template() in samples.hpp lacks one";
 }
 
+// --- rows whose length is known only at launch
+
+TEST(ByRows, HasTensorCopiesWhereTheyAreMultiples) {
+  const Plan plan = plan_of(
+      "{name: a, pattern: matmul, variant: tiled, dtype: bf16, world: 1, layout: {b: nk}, shape: {m: 512, n: 520, k: "
+      "dynamic}}",
+      "sm_90a");
+  EXPECT_EQ(plan.variant, "tiled");
+  ASSERT_EQ(plan.kernels.size(), 2u);
+  EXPECT_EQ(plan.kernels[0].part, "whole_rows");
+  EXPECT_EQ(plan.kernels[0].main_loop(), MainLoop::wgmma);
+  EXPECT_EQ(plan.kernels[1].part, "any_rows");
+  EXPECT_EQ(plan.kernels[1].main_loop(), MainLoop::mma_packed);
+  ASSERT_EQ(plan.schedules.size(), 2u);
+  EXPECT_EQ(plan.schedules[0].multiples, (std::vector<iris::Multiple>{{"k", 8}}));
+  EXPECT_TRUE(plan.schedules[1].multiples.empty());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(plan.schedules[static_cast<std::size_t>(i)].up_to, iris::every_size);
+    const iris::Step& step = plan.schedules[static_cast<std::size_t>(i)].steps.at(0);
+    EXPECT_EQ(std::get<iris::LaunchStep>(step.action).kernel, i);
+  }
+  EXPECT_EQ(plan.problem.extent("k"), (iris::Extent{.dynamic = true})) << "the problem is what was asked for";
+}
+
+TEST(ByRows, AsksForMultiplesOfWhatIsContiguous) {
+  const auto multiples = [](const std::string& pattern, const std::string& rest) {
+    return plan_of("{name: a, pattern: " + pattern + ", world: 2, " + rest + "}", "sm_90a").schedules.front().multiples;
+  };
+  using Multiples = std::vector<iris::Multiple>;
+  EXPECT_EQ(multiples("matmul", "dtype: f16, shape: {m: dynamic, n: dynamic, k: dynamic}"),
+            (Multiples{{"n", 8}, {"k", 8}}));
+  EXPECT_EQ(multiples("matmul", "dtype: e4m3, layout: {b: nk}, shape: {m: 8, n: dynamic, k: dynamic}"),
+            (Multiples{{"k", 16}}));
+  EXPECT_EQ(multiples("matmul", "dtype: tf32, layout: {b: nk}, shape: {m: 8, n: 8, k: dynamic}"),
+            (Multiples{{"k", 4}}));
+  EXPECT_EQ(multiples("matmul_all_gather", "dtype: bf16, shard: n, shape: {m: 8, n: dynamic, k: 64}"),
+            (Multiples{{"n", 16}}));
+  EXPECT_EQ(multiples("matmul_reduce_scatter", "dtype: bf16, shape: {m: 256, n: dynamic, k: 64}"),
+            (Multiples{{"n", 8}}));
+  // Nothing to be won: another extent's rows are none, f32 is copied in any case, and so are rows on AMD.
+  EXPECT_EQ(multiples("matmul", "dtype: bf16, shape: {m: 8, n: 8, k: 65}"), Multiples{});
+  EXPECT_EQ(multiples("matmul", "dtype: bf16, layout: {b: nk}, shape: {m: dynamic, n: dynamic, k: 64}"), Multiples{});
+  EXPECT_EQ(multiples("matmul", "dtype: bf16, shape: {m: 8, n: dynamic, k: 65}"), Multiples{});
+  EXPECT_EQ(multiples("matmul", "dtype: f32, shape: {m: 8, n: 8, k: dynamic}"), Multiples{});
+  EXPECT_EQ(multiples("matmul", "dtype: bf16, variant: split_k, shape: {m: 8, n: 8, k: dynamic}"), Multiples{})
+      << "k may have fewer slices than parts";
+  EXPECT_EQ(multiples("matmul", "dtype: bf16, shape: {m: 8, n: 8, k: dynamic}, config: {tile_m: 64}"), Multiples{});
+  const Plan on_amd = plan_of(
+      "{name: a, pattern: matmul, variant: tiled, world: 2, dtype: bf16, shape: {m: 8, n: 8, k: dynamic}}", "gfx942");
+  EXPECT_EQ(on_amd.kernels.size(), 1u);
+}
+
+TEST(ByRows, HasSizesOfItsOwnEachWay) {
+  const Plan plan =
+      plan_of("{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: 64, n: dynamic, k: 8192}}", "sm_90a");
+  const auto is_of_multiples = [](const iris::Schedule& schedule) { return !schedule.multiples.empty(); };
+  const auto others = std::ranges::find_if_not(plan.schedules, is_of_multiples);
+  ASSERT_NE(others, plan.schedules.begin());
+  EXPECT_EQ(std::prev(others)->up_to, iris::every_size);
+  EXPECT_TRUE(std::none_of(others, plan.schedules.end(), is_of_multiples));
+  for (const iris::Schedule& schedule : plan.schedules) {
+    const auto& launch = std::get<iris::LaunchStep>(schedule.steps.at(0).action);
+    const KernelPlan& kernel = plan.kernels.at(static_cast<std::size_t>(launch.kernel));
+    EXPECT_EQ(kernel.main_loop() == MainLoop::wgmma, is_of_multiples(schedule)) << kernel.part;
+    EXPECT_EQ(launch.maps.empty(), !is_of_multiples(schedule)) << kernel.part;
+  }
+}
+
 // --- auto, by size and by what was measured
 
 TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {

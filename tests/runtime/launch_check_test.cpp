@@ -141,5 +141,32 @@ TEST(LaunchCheck, TakesTheFirstScheduleThatReaches) {
   EXPECT_EQ(up_to(101), every_size);
 }
 
+TEST(LaunchCheck, TakesSchedulesOfMultiplesWhereExtentsAreSuch) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.schedules = {{.up_to = 32, .steps = {}, .multiples = {{"n", 8}}},
+                        {.up_to = 64, .steps = {}, .multiples = {{"n", 8}}},
+                        {.up_to = 10, .steps = {}},
+                        {.up_to = every_size, .steps = {}}};
+  const auto up_to = [&](std::int64_t n) { return schedule_for(manifest, {{"m", 1}, {"n", n}}).up_to; };
+  EXPECT_EQ(up_to(8), 32);
+  EXPECT_EQ(up_to(40), 64);
+  EXPECT_EQ(up_to(9), 10);
+  EXPECT_EQ(up_to(0), 10) << "nothing is no multiple";
+  EXPECT_EQ(up_to(63), every_size);
+  EXPECT_EQ(up_to(72), every_size);
+}
+
+/// The order of schedules is not that of sizes where some are of multiples.
+TEST(LaunchCheck, HasWorkspaceForTheLargestOfAKernelsSchedules) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.kernels[0].workspace = {{{16, {"n"}}}};
+  const Step step = {0, LaunchStep{0, {"input", "output"}, {{"n"}}}};
+  manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.schedules = {{.up_to = 64, .steps = {step}, .multiples = {{"n", 8}}},
+                        {.up_to = 10, .steps = {step}},
+                        {.up_to = every_size, .steps = {{0, LaunchStep{1, {"input", "output"}, {{"n"}}}}}}};
+  EXPECT_EQ(layout_of(manifest, {{"m", 1}, {"n", 1 << 20}}).kernels[0].workspace_bytes, 16 * 64);
+}
+
 }  // namespace
 }  // namespace iris

@@ -164,10 +164,19 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// The steps of launches whose size (size_of) is `up_to` or less, and not in a schedule before.
+/// A dynamic extent that is over 0, and a multiple of `of`.
+struct Multiple {
+  std::string extent = {};
+  std::int64_t of = 1;
+  bool operator==(const Multiple&) const = default;
+};
+
+/// The steps of launches whose size (size_of) is `up_to` or less, whose extents are such multiples, and which are in no
+/// schedule before.
 struct Schedule {
   std::int64_t up_to = 0;
   std::vector<Step> steps = {};
+  std::vector<Multiple> multiples = {};
 };
 
 /// What is needed to launch an operation: the JSON beside the emitted sources, described by schemas/manifest.json.
@@ -185,7 +194,7 @@ struct Manifest {
   std::vector<Scalar> scalars = {};  ///< what every launch gives by value
   std::vector<Intermediate> intermediates = {};
   std::vector<KernelEntry> kernels = {};
-  std::vector<Schedule> schedules = {};  ///< in ascending order of `up_to`; the last takes every size
+  std::vector<Schedule> schedules = {};  ///< the last takes every launch; those of the same multiples ascend
 };
 
 /// The `up_to` of a schedule that takes every size.

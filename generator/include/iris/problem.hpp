@@ -16,6 +16,7 @@ namespace iris {
 struct Extent {
   std::int64_t value = 1;  ///< where it is not dynamic
   bool dynamic = false;
+  std::int64_t multiple = 1;  ///< where it is dynamic: each launch's is over 0, and a multiple of this
   bool operator==(const Extent&) const = default;
 };
 

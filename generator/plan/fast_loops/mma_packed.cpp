@@ -34,9 +34,11 @@ std::optional<std::int64_t> copied_bytes(const Problem& problem, const Products&
   return std::gcd(access_bytes, std::gcd(*k, *of_b) * iris::bytes_of(problem.dtype));
 }
 
-/// A kernel of rows of any length holds loops for all copies, and the largest tile leaves too few registers for them.
+/// A kernel of rows of any length holds loops for all copies, and beside other work, or with elements that are widened,
+/// the largest tile leaves too few registers for them.
 bool packed_holds(const Problem& problem, const Products& products, const Tiles& tiles) {
-  return tiles.m * tiles.n <= 8192 || copied_bytes(problem, products).has_value();
+  const bool has_registers = is_alone(products) && problem.dtype != Dtype::e4m3;
+  return tiles.m * tiles.n <= 8192 || has_registers || copied_bytes(problem, products).has_value();
 }
 
 std::string obstacle_to_packed(const Request& request, const Products& products) {
@@ -50,7 +52,7 @@ std::string obstacle_to_packed(const Request& request, const Products& products)
   if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
   const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), packed_depth, 0, 0};
   if (!packed_holds(request.problem, products, wanted)) {
-    return "they take a tile of 128 x 64 or 64 x 128 at most where lengths of rows are known only at launch";
+    return "of lengths that are known only at launch they take a tile of 128 x 64 or 64 x 128 at most";
   }
   const std::int64_t depth = depth_of(request.problem, packed_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);

@@ -67,6 +67,7 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
   for (const Dimension& columns : {Dimension{"k"}, products.columns}) {
     if (static_length(problem, columns) == 0) return columns.extent + " is 0";
   }
+  if (products.depth_parts > 1 && !static_length(problem, {"k"})) return "k may have fewer slices than parts";
   const Dimension gathered = products.by_copy_engine ? Dimension{"m"} : products.a_rows;
   for (const Dimension& rows : {products.a_rows, gathered, products.columns}) {
     if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";

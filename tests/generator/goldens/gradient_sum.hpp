@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_eda27fb44660320b {
+inline namespace builds_5120c64472b40fb2 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_eda27fb44660320b
+}  // namespace builds_5120c64472b40fb2
 }  // namespace irisgen_kernels

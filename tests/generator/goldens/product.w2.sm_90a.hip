@@ -14,7 +14,7 @@ struct Config {
   using LayoutB = RowMajor;
   static constexpr i32 threads = 256;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 64;
+  static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
   static constexpr i32 vector = 8;      // elements in one access

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_e3e8c16cc89e7cbf {
+inline namespace builds_c950bf2dbb5e8b06 {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -45,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_e3e8c16cc89e7cbf
+}  // namespace builds_c950bf2dbb5e8b06
 }  // namespace irisgen_kernels

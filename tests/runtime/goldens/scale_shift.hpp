@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_ade9d738e51b3054 {
+inline namespace builds_aa668fa1eac2685b {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_ade9d738e51b3054
+}  // namespace builds_aa668fa1eac2685b
 }  // namespace irisgen_kernels
