@@ -117,6 +117,7 @@ sass() {
     listing=$(cuobjdump -sass "$code")
     wanted=HGMMA
     [[ $code == *e4m3* ]] && wanted=QGMMA
+    [[ $code == *odd_rows* ]] && wanted=HMMA  # of all types: those of 8 bits are widened
     count() { grep -cE "[[:space:]]$1" <<<"$listing"; }
     echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory"
     [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL)')" -eq 0 ] || other=1
@@ -286,6 +287,8 @@ cat >>"$work/products.yaml" <<'END'
   - {name: matmul_of_few_rows, pattern: matmul, variant: split_k, dtype: f32, layout: {b: nk}, shape: {m: 5, n: 600, k: 331}}
   - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}
   - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}}
+  - {name: matmul_of_odd_rows, pattern: matmul, shape: {m: 300, n: 99, k: 331}}
+  - {name: matmul_of_odd_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 331}}
   # Of 15 tiles the blocks make 12 whole and 3 in parts.
   - {name: matmul_tiles_left, pattern: matmul, variant: split_k, shape: {m: 600, n: 520, k: 328}, config: {blocks: 12, tile_n: 256, parts: 4}}
 END
@@ -296,6 +299,7 @@ END
   for pattern in matmul all_gather_matmul matmul_reduce_scatter matmul_all_reduce matmul_all_gather; do
     echo "  - {name: $pattern, pattern: $pattern}"
   done
+  echo "  - {name: odd_rows, pattern: matmul, dtype: [f16, bf16, e4m3], shape: {m: 4096, n: 4096, k: 4097}}"
 } >"$work/types.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
