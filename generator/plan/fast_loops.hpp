@@ -37,6 +37,7 @@ struct FastLoop {
   const FastLoop* otherwise = nullptr;  ///< what takes such elements, more slowly, where something stands in the way
 };
 
+/// What multiplies, and what stands in the way of something faster.
 struct FastLoopChoice {
   const FastLoop* loop = nullptr;       ///< nullptr: multiply-adds, of one slice at a time
   const FastLoop* preferred = nullptr;  ///< for such elements; nullptr: the target has none

@@ -332,6 +332,8 @@ Problem product_of(const Problem& problem, const Dimension& rows, const Dimensio
   const auto extent_of = [&](const Dimension& dimension) {
     iris::Extent extent = problem.extent(dimension.extent);
     extent.value = extent.value * dimension.factor / dimension.divisor;
+    const std::int64_t multiple = extent.multiple * dimension.factor;
+    extent.multiple = multiple % dimension.divisor == 0 ? multiple / dimension.divisor : 1;
     return extent;
   };
   return {.pattern = "matmul",

@@ -42,7 +42,9 @@ struct Extents {
 
 template <typename T>
 std::vector<T> small_integers(i64 count, std::mt19937& random) {
-  std::vector<T> values(static_cast<std::size_t>(count));
+  std::vector<T> values;
+  values.reserve(static_cast<std::size_t>(std::max<i64>(1, count)));  // none lie somewhere, too
+  values.resize(static_cast<std::size_t>(count));
   std::uniform_int_distribution<int> of(-2, 2);
   for (T& value : values) {
     const auto integer = static_cast<f32>(of(random));

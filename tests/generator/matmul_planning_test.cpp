@@ -295,5 +295,23 @@ TEST(Roles, AreOneBlockForEachTileOfASmallProblem) {
   EXPECT_EQ(kernel.flags, kernel.number("blocks") * 8 + 16 * 8);
 }
 
+/// What is known of an extent is known of a part of it as far as it divides.
+TEST(Products, OfARankHaveMultiplesOfTheirOwn) {
+  const auto multiple_of_part = [](std::int64_t multiple, std::int64_t parts) {
+    const iris::Problem whole = {.pattern = "matmul_all_gather",
+                                 .layout_b = iris::Layout::kn,
+                                 .world = 2,
+                                 .extents = {{"m", {.value = 8}},
+                                             {"n", {.dynamic = true, .multiple = multiple}},
+                                             {"k", {.dynamic = true, .multiple = 4}}}};
+    const iris::Problem part = product_of(whole, {"m"}, {"n", 1, parts});
+    EXPECT_EQ(part.extent("k").multiple, 4);
+    return part.extent("n").multiple;
+  };
+  EXPECT_EQ(multiple_of_part(16, 2), 8);
+  EXPECT_EQ(multiple_of_part(16, 1), 16);
+  EXPECT_EQ(multiple_of_part(16, 3), 1);
+}
+
 }  // namespace
 }  // namespace irisgen
