@@ -34,6 +34,29 @@ struct Call {
   i64 k;
 };
 
+/// Whether the main loop reads boxes.
+template <typename Config>
+concept HasBoxes = requires { Config::box_rows; };
+
+template <typename Config>
+OperandMaps<Config> maps_of(const Call& call) {
+  OperandMaps<Config> maps = {};
+  if constexpr (HasBoxes<Config>) {
+    maps.a = {&call.a_map, &call.a_last_map};
+    maps.b = {&call.b_map};
+  }
+  if constexpr (Scales<typename Config::Element>::are_there) maps.scales = {call.scales, call.scales + 1};
+  return maps;
+}
+
+/// The entry of the template that is included before it, in the namespace of its Config.
+#define ENTRY                                                                                                      \
+  inline void entry(void* const* arguments) {                                                                      \
+    const Call& call = **static_cast<const Call* const*>(arguments[0]);                                            \
+    kernel(call.context, static_cast<const Config::Element*>(call.a), static_cast<const Config::Element*>(call.b), \
+           {static_cast<Config::Result*>(call.output), call.n}, maps_of<Config>(call), call.m, call.n, call.k);    \
+  }
+
 struct Extents {
   i64 m;
   i64 n;
@@ -187,7 +210,7 @@ void expect_product(iris::host::Entry entry, const Extents& extents, u32 seed, P
                    .m = m,
                    .n = n,
                    .k = k};
-      if constexpr (requires { Config::box_rows; }) {
+      if constexpr (HasBoxes<Config>) {
         rank.call.a_map = map_of(rank.a, k, Config::box_rows);
         rank.call.a_last_map = map_of(rank.a, k, iris::rows_of_last_box(Config::box_rows, problem.rows_in_tiles()));
         rank.call.b_map = along_k ? map_of(rank.b, k, Config::tile_n) : map_of(rank.b, n, Config::tile_k);

@@ -38,20 +38,6 @@ struct Alone {
   static constexpr i32 tile_band = 2;
 };
 
-template <typename Config>
-OperandMaps<Config> maps_of(const Call& call) {
-  OperandMaps<Config> maps = {};
-  if constexpr (Scales<typename Config::Element>::are_there) maps.scales = {call.scales, call.scales + 1};
-  return maps;
-}
-
-#define ENTRY                                                                                                      \
-  inline void entry(void* const* arguments) {                                                                      \
-    const Call& call = **static_cast<const Call* const*>(arguments[0]);                                            \
-    kernel(call.context, static_cast<const Config::Element*>(call.a), static_cast<const Config::Element*>(call.b), \
-           {static_cast<Config::Result*>(call.output), call.n}, maps_of<Config>(call), call.m, call.n, call.k);    \
-  }
-
 namespace contiguous_along_k {
 struct Config : Alone<PackedWarpMma, bf16, bf16, ColumnMajor> {};
 #include "templates/matmul/tiled.hip"

@@ -52,20 +52,6 @@ struct Together : Alone<f16, f16, ColumnMajor, 128, 4> {
   static constexpr i32 box_rows = rows_of_box;
 };
 
-template <typename Config>
-OperandMaps<Config> maps_of(const Call& call) {
-  OperandMaps<Config> maps = {.a = {&call.a_map, &call.a_last_map}, .b = {&call.b_map}};
-  if constexpr (Scales<typename Config::Element>::are_there) maps.scales = {call.scales, call.scales + 1};
-  return maps;
-}
-
-#define ENTRY                                                                                                      \
-  inline void entry(void* const* arguments) {                                                                      \
-    const Call& call = **static_cast<const Call* const*>(arguments[0]);                                            \
-    kernel(call.context, static_cast<const Config::Element*>(call.a), static_cast<const Config::Element*>(call.b), \
-           {static_cast<Config::Result*>(call.output), call.n}, maps_of<Config>(call), call.m, call.n, call.k);    \
-  }
-
 namespace by_columns {
 struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {};
 #include "templates/matmul/tiled.hip"

@@ -16,9 +16,7 @@ bool mma_holds(const Problem& /*problem*/, const Products& products, const Tiles
 
 std::string obstacle_to_mma(const Request& request, const Products& products) {
   if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
-  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
-  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
-  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  if (std::string obstacle = obstacle_of_warps(request); !obstacle.empty()) return obstacle;
   const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), mma_depth, 0, 0};
   if (!mma_holds(request.problem, products, wanted)) {
     return "they take a tile of 128 x 64 or 64 x 128 at most beside other work";

@@ -47,9 +47,7 @@ std::string obstacle_to_packed(const Request& request, const Products& products)
   if (request.problem.dtype == Dtype::e4m3 && request.problem.layout_b == iris::Layout::kn) {
     return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
   }
-  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
-  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
-  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  if (std::string obstacle = obstacle_of_warps(request); !obstacle.empty()) return obstacle;
   const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), packed_depth, 0, 0};
   if (!packed_holds(request.problem, products, wanted)) {
     return "of lengths that are known only at launch they take a tile of 128 x 64 or 64 x 128 at most";

@@ -33,6 +33,13 @@ bool differs(const Request& request, const char* key, std::initializer_list<std:
   return wanted && std::ranges::find(values, *wanted) == values.end();
 }
 
+std::string obstacle_of_warps(const Request& request) {
+  if (differs(request, "threads", {256})) return "they take blocks of 256 threads";
+  if (differs(request, "tile_m", {64, 128})) return "they take a tile_m of 64 or 128";
+  if (differs(request, "tile_n", {64, 128})) return "they take a tile_n of 64 or 128";
+  return "";
+}
+
 bool is_alone(const Products& products) {
   return products.count == 1 && !products.gathers_rows && !products.moves_by_blocks && !products.sends_beside &&
          !products.completes_tiles && products.parts == 1;

@@ -28,6 +28,9 @@ std::string obstacle_of_rows(const Problem& problem, const Products& products);
 /// Whether the user has set `key` to none of these.
 bool differs(const Request& request, const char* key, std::initializer_list<std::int64_t> values);
 
+/// Why loops in which warps multiply take no such blocks or tiles; empty if they do.
+std::string obstacle_of_warps(const Request& request);
+
 /// Whether a launch makes one product of matrices in memory, and no more.
 bool is_alone(const Products& products);
 
