@@ -1,7 +1,6 @@
 #include "generator/emit/bare_memory.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "generator/emit/amount.hpp"
@@ -37,44 +36,39 @@ std::vector<Counts> place_counts(const Plan& plan, std::int64_t& end) {
   return counts;
 }
 
-/// The largest size for which a kernel is launched, if that is bounded.
-std::optional<std::int64_t> largest_size(const Plan& plan, std::size_t kernel) {
-  std::int64_t largest = 0;
-  for (const iris::Schedule& schedule : plan.schedules) {
-    for (const iris::Step& step : schedule.steps) {
-      const auto* launch = std::get_if<iris::LaunchStep>(&step.action);
-      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel)
-        largest = std::max(largest, schedule.up_to);
-    }
-  }
-  return largest == iris::every_size ? std::nullopt : std::optional(largest);
-}
-
-/// The most bytes that a term of a workspace comes to within the capacity. Where it names every dynamic extent, the
-/// largest size bounds their product.
-Amount most_of(const Plan& plan, const iris::ByteSize::Term& term, std::optional<std::int64_t> largest) {
+/// The most bytes that a term of a kernel's workspace comes to within the capacity. Where it names every dynamic
+/// extent, the largest size bounds their product.
+Amount most_of(const Plan& plan, std::size_t kernel, const iris::ByteSize::Term& term) {
+  const auto at_most = [](const Amount& amount, std::int64_t most) {
+    if (most == iris::every_size) return amount;
+    return Amount::named("std::min<std::int64_t>(" + amount.text() + ", " + std::to_string(most) + ")");
+  };
   Amount known = term.bytes;
   Amount product = 1;
   for (const std::string& name : term.extents) {
-    Amount& factor = plan.problem.extent(name).dynamic ? product : known;
-    factor = factor * amount_of({.extent = name}, plan.problem, capacity_of);
+    const Amount length = amount_of({.extent = name}, plan.problem, capacity_of);
+    if (!plan.problem.extent(name).dynamic) {
+      known = known * length;
+    } else {
+      product = product * at_most(length, iris::largest_length(plan.schedules, kernel, name));
+    }
   }
-  if (product.is_known() || !largest) return known * product;
+  std::int64_t largest = iris::largest_size(plan.schedules, kernel);
+  if (product.is_known() || largest == iris::every_size) return known * product;
   for (const auto& [name, extent] : plan.problem.extents) {
     if (!extent.dynamic) {
-      *largest /= std::max<std::int64_t>(1, extent.value);
+      largest /= std::max<std::int64_t>(1, extent.value);
     } else if (std::ranges::find(term.extents, name) == term.extents.end()) {
       return known * product;
     }
   }
-  return known * Amount::named("std::min<std::int64_t>(" + product.text() + ", " + std::to_string(*largest) + ")");
+  return known * at_most(product, largest);
 }
 
 std::vector<Amount> workspace_of(const Plan& plan, std::size_t kernel) {
   std::vector<Amount> terms;
-  const std::optional<std::int64_t> largest = largest_size(plan, kernel);
   for (const iris::ByteSize::Term& term : plan.kernels[kernel].workspace.terms)
-    terms.push_back(most_of(plan, term, largest));
+    terms.push_back(most_of(plan, kernel, term));
   return terms;
 }
 

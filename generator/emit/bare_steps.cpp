@@ -292,10 +292,12 @@ std::string extent_checks(const Plan& plan, const std::string& api) {
 std::string condition_of(const iris::Schedule& schedule, const Plan& plan) {
   std::vector<std::string> conditions;
   if (schedule.up_to != iris::every_size) conditions.push_back("size <= " + std::to_string(schedule.up_to));
-  for (const iris::Multiple& multiple : schedule.multiples) {
-    const std::string length = length_of({.extent = multiple.extent}, plan).text();
+  for (const iris::Bound& bound : schedule.bounds) {
+    const std::string length = length_of({.extent = bound.extent}, plan).text();
+    if (bound.up_to != iris::every_size) conditions.push_back(length + " <= " + std::to_string(bound.up_to));
+    if (bound.multiple_of == 1) continue;
     conditions.push_back(length + " > 0");
-    conditions.push_back(length + " % " + std::to_string(multiple.of) + " == 0");
+    conditions.push_back(length + " % " + std::to_string(bound.multiple_of) + " == 0");
   }
   std::string text = conditions.front();
   for (std::size_t i = 1; i < conditions.size(); ++i) text.append(" && ").append(conditions[i]);

@@ -127,12 +127,11 @@ Json json_of(const Step& step) {
 Json json_of(const Schedule& schedule) {
   Json steps = Json::array();
   for (const Step& step : schedule.steps) steps.push_back(json_of(step));
-  Json multiples = Json::array();
-  for (const Multiple& multiple : schedule.multiples)
-    multiples.push_back({{"extent", multiple.extent}, {"of", multiple.of}});
-  return {{"up_to", schedule.up_to == every_size ? Json(nullptr) : Json(schedule.up_to)},
-          {"multiples", std::move(multiples)},
-          {"steps", std::move(steps)}};
+  const auto up_to = [](std::int64_t most) { return most == every_size ? Json(nullptr) : Json(most); };
+  Json bounds = Json::array();
+  for (const Bound& bound : schedule.bounds)
+    bounds.push_back({{"extent", bound.extent}, {"up_to", up_to(bound.up_to)}, {"multiple_of", bound.multiple_of}});
+  return {{"up_to", up_to(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}};
 }
 
 template <typename Value>

@@ -282,34 +282,44 @@ class Reader {
   }
 
   Schedule parse_schedule(const Json& json) const {
-    const Members members(json, "a schedule", {"up_to", "multiples", "steps"});
-    Schedule schedule{.up_to = every_size};
-    if (!members.at("up_to").is_null()) schedule.up_to = members.integer("up_to", 0, max_int64);
+    const Members members(json, "a schedule", {"up_to", "bounds", "steps"});
+    Schedule schedule{.up_to = up_to_of(members)};
     schedule.steps = parse_all<Step>(members, "steps", [this](const Json& each) { return parse_step(each); });
-    schedule.multiples =
-        parse_all<Multiple>(members, "multiples", [this](const Json& each) { return parse_multiple(each); });
+    schedule.bounds = parse_all<Bound>(members, "bounds", [this](const Json& each) { return parse_bound(each); });
     return schedule;
   }
 
-  Multiple parse_multiple(const Json& json) const {
-    const Members members(json, "a multiple", {"extent", "of"});
-    Multiple multiple{.extent = members.text("extent"), .of = members.integer("of", 1, max_int64)};
-    if (!problem_.has_extent(multiple.extent) || !problem_.extent(multiple.extent).dynamic) {
-      refuse_manifest("a multiple must be one of a dynamic extent");
+  static std::int64_t up_to_of(const Members& members) {
+    return members.at("up_to").is_null() ? every_size : members.integer("up_to", 0, max_int64);
+  }
+
+  Bound parse_bound(const Json& json) const {
+    const Members members(json, "a bound", {"extent", "up_to", "multiple_of"});
+    Bound bound{members.text("extent"), up_to_of(members), members.integer("multiple_of", 1, max_int64)};
+    if (!problem_.has_extent(bound.extent) || !problem_.extent(bound.extent).dynamic) {
+      refuse_manifest("a bound must be one of a dynamic extent");
     }
-    return multiple;
+    return bound;
+  }
+
+  /// Whether the first takes every launch that the second does.
+  static bool is_wider(const Schedule& first, const Schedule& second) {
+    return first.up_to >= second.up_to && std::ranges::all_of(first.bounds, [&](const Bound& bound) {
+             return std::ranges::any_of(second.bounds, [&](const Bound& other) {
+               return other.extent == bound.extent && other.up_to <= bound.up_to &&
+                      other.multiple_of % bound.multiple_of == 0;
+             });
+           });
   }
 
   static void check_order(const std::vector<Schedule>& schedules) {
-    const auto descends = [](const Schedule& one, const Schedule& next) {
-      return one.multiples == next.multiples && one.up_to >= next.up_to;
-    };
-    const bool ascends = std::ranges::adjacent_find(schedules, descends) == schedules.end();
-    const bool ends = !schedules.empty() && schedules.back().up_to == every_size && schedules.back().multiples.empty();
-    if (!ascends || !ends) {
-      refuse_manifest(
-          "the schedules of the same multiples must ascend in 'up_to', and the last must take every launch");
+    for (auto second = schedules.begin(); second != schedules.end(); ++second) {
+      const auto hides = [&](const Schedule& first) { return is_wider(first, *second); };
+      if (std::any_of(schedules.begin(), second, hides))
+        refuse_manifest("each schedule must take launches that none before it does");
     }
+    if (schedules.empty() || schedules.back().up_to != every_size || !schedules.back().bounds.empty())
+      refuse_manifest("the last schedule must take every launch");
   }
 
   /// A launch cannot tell that a kernel has more blocks, flags or workspace than its manifest says: it would write over

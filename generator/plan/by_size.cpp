@@ -29,10 +29,17 @@ Problem at_size(const Problem& problem, std::int64_t size) {
   return problem.at(extents);
 }
 
-/// The problem with its only dynamic extent so long.
+/// Of a product: the extent by whose length launches are told apart. Rows, where they are not known: that there are few
+/// of them changes most.
+std::string deciding_extent(const Problem& problem) {
+  return problem.dynamic_extents().front();
+}
+
+/// A product whose deciding extent is so long, and its other dynamic extents as nobody knows better.
 Problem at_length(const Problem& problem, std::int64_t length) {
   iris::Extents extents;
-  extents.set(problem.dynamic_extents().back(), length);
+  for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
+  extents.set(deciding_extent(problem), length);
   return problem.at(extents);
 }
 
@@ -47,11 +54,11 @@ bool are_same(const Candidate& a, const Candidate& b) {
   return a.variant == b.variant && std::ranges::equal(a.draft.kernels, b.draft.kernels, same_kernel);
 }
 
-/// A range of sizes and who serves it.
+/// A range of sizes, of a product a range of lengths, and who serves it.
 struct Range {
   const Candidate* candidate;
   std::int64_t up_to;
-  std::int64_t most_rows = 0;  ///< of a product, the last length that was looked at
+  std::int64_t longest = 0;  ///< of a product, the last length that was looked at
 };
 
 /// The largest size at which `candidate` is still the best, between one at which it is and one at which it is not.
@@ -79,16 +86,22 @@ std::vector<Range> ranges_of(const Problem& problem, const BestAt& best_at) {
   return ranges;
 }
 
-/// Lengths of a product's dynamic extent: its time goes up in steps, where a tile more is needed, so that each is the
-/// last before such a step, but the first; then, where steps are small, some of them.
-std::vector<std::int64_t> lengths_of_products() {
+/// Lengths of a product's deciding extent: its time goes up in steps, where a tile more is needed, so that each is the
+/// last before such a step, but the first; then, where steps are small, some of them. Where other lengths are not known
+/// either, nor are the steps.
+std::vector<std::int64_t> lengths_of_products(const Problem& problem) {
   constexpr std::int64_t step = 128;  // tiles are as long, or divide it
   constexpr std::int64_t steps_of_their_own = 32;
   constexpr std::int64_t longest = std::int64_t{1} << 16;
+  const bool knows_steps = problem.dynamic_extents().size() == 1;
   std::vector<std::int64_t> lengths = {1, 16, 32, 64};
   for (std::int64_t length = step; length <= longest;) {
     lengths.push_back(length);
-    length += length < steps_of_their_own * step ? step : divide_up(length / 8, step) * step;
+    if (!knows_steps) {
+      length *= 2;
+    } else {
+      length += length < steps_of_their_own * step ? step : divide_up(length / 8, step) * step;
+    }
   }
   return lengths;
 }
@@ -101,27 +114,27 @@ constexpr std::int64_t few_rows = 64;
 std::vector<Range> ranges_of_product(const Problem& problem, const Target& target, const BestAt& best_at) {
   constexpr double little = 1.05;
   std::vector<Range> ranges;
-  std::int64_t before = 0;  // the size
-  std::int64_t length_before = 0;
+  std::int64_t size_before = 0;
+  std::int64_t before = 0;
   bool last_is_measured = false;
-  for (const std::int64_t length : lengths_of_products()) {
+  for (const std::int64_t length : lengths_of_products(problem)) {
     const Problem sized = at_length(problem, length);
     const std::int64_t size = iris::size_of(sized);
-    if (!ranges.empty() && size <= before) break;  // another extent is 0, or sizes have ended
+    if (!ranges.empty() && size <= size_before) break;  // another extent is 0, or sizes have ended
     const Best best = best_at(sized);
     const auto stays = [&](const Candidate& last) {
       if (are_same(last, *best.candidate)) return true;
       const bool by_model = !best.is_measured && !last_is_measured;
       return by_model && time_of(last, sized, target) <= little * time_of(*best.candidate, sized, target);
     };
-    if (ranges.empty() || length_before == few_rows || !stays(*ranges.back().candidate)) {
+    if (ranges.empty() || before == few_rows || !stays(*ranges.back().candidate)) {
       if (!ranges.empty()) ranges.back().up_to = before;
       ranges.push_back({best.candidate, iris::every_size});
       last_is_measured = best.is_measured;
     }
-    before = size;
-    length_before = length;
-    ranges.back().most_rows = length;
+    size_before = size;
+    before = length;
+    ranges.back().longest = length;
   }
   return ranges;
 }
@@ -142,7 +155,8 @@ void join_neighbours(std::vector<Range>& ranges) {
 /// Joins the drafts of several candidates to one operation, each serving its sizes.
 class Joiner {
  public:
-  explicit Joiner(Chosen& chosen) : chosen_(chosen) {}
+  /// `deciding`: the extent whose lengths the ranges are of; empty: they are of sizes.
+  Joiner(Chosen& chosen, std::string deciding) : chosen_(chosen), deciding_(std::move(deciding)) {}
 
   /// Returns the name that its kernels have.
   std::string add(const Range& range) {
@@ -152,7 +166,12 @@ class Joiner {
       add_kernels(*range.candidate);
       known = std::prev(added_.end());
     }
-    iris::Schedule schedule{range.up_to, range.candidate->draft.steps};
+    iris::Schedule schedule{iris::every_size, range.candidate->draft.steps};
+    if (deciding_.empty()) {
+      schedule.up_to = range.up_to;
+    } else if (range.up_to != iris::every_size) {
+      schedule.bounds = {{.extent = deciding_, .up_to = range.up_to}};
+    }
     for (iris::Step& step : schedule.steps) move_kernels(step, known->first_kernel);
     chosen_.schedules.push_back(std::move(schedule));
     return known->name;
@@ -180,6 +199,7 @@ class Joiner {
   }
 
   Chosen& chosen_;
+  std::string deciding_;
   std::vector<Added> added_;
 };
 
@@ -221,6 +241,12 @@ std::vector<std::size_t> few_of(const std::vector<std::vector<double>>& times) {
 
 }  // namespace
 
+Problem at_nominal_size(const Problem& problem) {
+  iris::Extents extents;
+  for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
+  return problem.at(extents);
+}
+
 Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,
                          Settings config, std::span<const FunctionPlan> functions, const Variant& variant) {
   Candidate planned = consider(spec, sized, target, config, functions, variant);
@@ -242,8 +268,7 @@ bool can_share_sizes(const std::vector<Candidate>& candidates, const Problem& pr
     const bool has_steps = !candidate.refusal && candidate.draft.kernels.size() > 1;  // of a user's prologue
     return !composed && !has_steps;
   };
-  return pattern.product != nullptr && problem.dynamic_extents().size() == 1 &&
-         std::ranges::all_of(candidates, is_one_kernel);
+  return pattern.product != nullptr && std::ranges::all_of(candidates, is_one_kernel);
 }
 
 std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& problem, const Target& target,
@@ -264,7 +289,7 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
     }
   }
   std::vector<std::vector<double>> times(all.size());
-  for (const std::int64_t length : lengths_of_products()) {
+  for (const std::int64_t length : lengths_of_products(problem)) {
     const Problem sized = at_length(problem, length);
     for (std::size_t i = 0; i < all.size(); ++i) times[i].push_back(time_of(all[i], sized, target));
   }
@@ -273,25 +298,20 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
   return few;
 }
 
-std::string up_to_words(const Problem& problem, std::int64_t up_to) {
-  if (pattern_of(problem).product == nullptr) return "up to " + std::to_string(up_to) + " elements";
-  return "up to " + problem.dynamic_extents().back() + " = " + std::to_string(up_to / least_size(problem));
-}
-
 void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target& target,
                     std::span<const FunctionPlan> functions, const BestAt& best_at, Chosen& chosen) {
   const bool is_product = pattern_of(problem).product != nullptr;
   std::vector<Range> ranges = is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
   std::deque<Candidate> of_few_rows;
   for (Range& range : ranges) {
-    if (!is_product || range.most_rows > few_rows || problem.dynamic_extents().front() != "m") continue;
+    if (!is_product || range.longest > few_rows || deciding_extent(problem) != "m") continue;
     const std::vector<Constant>& constants = range.candidate->draft.kernels.front().constants;
     if (std::ranges::find(constants, "stage_rows", &Constant::name) == constants.end()) continue;
     // Its shape suited stages that are whole.
     Settings config = range.candidate->config;
     std::erase_if(config, [](const auto& named) { return named.second.by == Setting::By::size; });
-    config[std::string(most_rows_key)] = {.value = static_cast<int>(range.most_rows), .by = Setting::By::size};
-    of_few_rows.push_back(with_shape_for(at_length(problem, range.most_rows), spec, problem, target, std::move(config),
+    config[std::string(most_rows_key)] = {.value = static_cast<int>(range.longest), .by = Setting::By::size};
+    of_few_rows.push_back(with_shape_for(at_length(problem, range.longest), spec, problem, target, std::move(config),
                                          functions, *range.candidate->variant));
     range.candidate = &of_few_rows.back();
   }
@@ -299,10 +319,16 @@ void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target
   if (ranges.size() == 1) return chosen.take(*ranges.front().candidate, "fastest at every size");
   chosen.variant = "by_size";
   chosen.reason = "known only at launch:";
-  Joiner joiner(chosen);
+  const std::string deciding = is_product ? deciding_extent(problem) : "";
+  Joiner joiner(chosen, deciding);
   for (const Range& range : ranges) {
     chosen.reason.append(&range == ranges.data() ? " " : ", ").append(joiner.add(range));
-    chosen.reason += range.up_to == iris::every_size ? " above" : " " + up_to_words(problem, range.up_to);
+    if (range.up_to == iris::every_size) {
+      chosen.reason += " above";
+    } else {
+      const std::string up_to = std::to_string(range.up_to);
+      chosen.reason += " up to " + (is_product ? deciding + " = " + up_to : up_to + " elements");
+    }
   }
 }
 

@@ -13,14 +13,6 @@
 namespace irisgen {
 namespace {
 
-/// Where sizes are not known: every dynamic extent so long.
-Problem at_nominal_size(const Problem& problem) {
-  constexpr std::int64_t nominal_extent = 4096;
-  iris::Extents extents;
-  for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
-  return problem.at(extents);
-}
-
 /// Every row, with its time where the problem is static.
 std::vector<Alternative> compare(const std::vector<Candidate>& candidates, const Problem& problem,
                                  const Target& target) {
@@ -173,11 +165,14 @@ void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate
   if (!can_share_sizes(candidates, problem)) {
     const Problem nominal = at_nominal_size(problem);
     if (const auto [candidate, entry] = tuned.at(nominal); candidate) {
-      return chosen.take(*candidate, "tuned for extents of 4096: " + words_of(*entry));
+      return chosen.take(*candidate,
+                         "tuned for extents of " + std::to_string(nominal_extent) + ": " + words_of(*entry));
     }
-    return chosen.take(*fastest(candidates, nominal, target), "predicted for extents of 4096");
+    return chosen.take(*fastest(candidates, nominal, target),
+                       "predicted for extents of " + std::to_string(nominal_extent));
   }
-  const bool shapes_differ = pattern_of(problem).product != nullptr && leaves_config_to_plan(spec);
+  const bool is_product = pattern_of(problem).product != nullptr;
+  const bool shapes_differ = is_product && leaves_config_to_plan(spec);
   const std::vector<Candidate> few =
       shapes_differ ? few_for_all_sizes(spec, problem, target, functions, candidates) : std::vector<Candidate>{};
   bool measured = false;
@@ -188,6 +183,8 @@ void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate
   };
   choose_by_size(spec, problem, target, functions, best_at, chosen);
   chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";
+  if (is_product && problem.dynamic_extents().size() > 1)
+    chosen.reason += ", with the other lengths " + std::to_string(nominal_extent);
 }
 
 void choose_automatically(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
@@ -269,14 +266,14 @@ Chosen choose_for_all_rows(const KernelSpec& spec, const Problem& problem, const
 }
 
 /// Of the dynamic extents along which A and B are contiguous: so that their rows are multiples of 16 bytes.
-std::vector<iris::Multiple> multiples_of_rows(const Problem& problem) {
-  std::vector<iris::Multiple> multiples;
+std::vector<iris::Bound> multiples_of_rows(const Problem& problem) {
+  std::vector<iris::Bound> multiples;
   const int elements = access_bytes / iris::bytes_of(problem.dtype);
   for (const char* name : {"n", "k"}) {
     const bool is_along_rows = name == std::string_view("k") || problem.layout_b == iris::Layout::kn;
     const bool is_divided = problem.shard == name;
     if (is_along_rows && problem.extent(name).dynamic)
-      multiples.push_back({name, std::int64_t{elements} * (is_divided ? problem.world : 1)});
+      multiples.push_back({.extent = name, .multiple_of = std::int64_t{elements} * (is_divided ? problem.world : 1)});
   }
   return multiples;
 }
@@ -300,12 +297,12 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
   Chosen others = choose_for_all_rows(spec, problem, target, options, functions);
   const bool is_product = pattern_of(problem).product != nullptr;
   if (!is_product || target.platform != Platform::nvidia || !waits_for_rows(others.draft)) return others;
-  const std::vector<iris::Multiple> multiples = multiples_of_rows(problem);
+  const std::vector<iris::Bound> multiples = multiples_of_rows(problem);
   if (multiples.empty()) return others;
   Problem of_multiples = problem;
   for (iris::NamedExtent& named : of_multiples.extents) {
-    const auto known = std::ranges::find(multiples, named.name, &iris::Multiple::extent);
-    if (known != multiples.end()) named.extent.multiple = known->of;
+    const auto known = std::ranges::find(multiples, named.name, &iris::Bound::extent);
+    if (known != multiples.end()) named.extent.multiple = known->multiple_of;
   }
   try {
     const Chosen chosen = choose_for_all_rows(spec, of_multiples, target, options, functions);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "generator/manifest/manifest_json.hpp"
-#include "generator/plan/by_size.hpp"
 #include "generator/plan/describe.hpp"
 
 namespace irisgen {
@@ -154,18 +153,33 @@ std::string words_of(const Plan& plan, const iris::Step& step) {
   return text + "wait for stream " + std::to_string(std::get<iris::WaitStep>(step.action).stream);
 }
 
+std::string multiples_text(const iris::Schedule& schedule) {
+  std::string words;
+  for (const iris::Bound& bound : schedule.bounds) {
+    if (bound.multiple_of == 1) continue;
+    words.append(words.empty() ? " where " : " and ").append(bound.extent);
+    words += " is a multiple of " + std::to_string(bound.multiple_of);
+  }
+  return words;
+}
+
+std::string sizes_text(const iris::Schedule& schedule) {
+  std::string words;
+  for (const iris::Bound& bound : schedule.bounds) {
+    if (bound.up_to != iris::every_size) words += " up to " + bound.extent + " = " + std::to_string(bound.up_to);
+  }
+  if (schedule.up_to != iris::every_size) words += " up to " + std::to_string(schedule.up_to) + " elements";
+  return words;
+}
+
 /// Which launches a schedule takes of those that none before it does.
 std::string taken_by(const Plan& plan, const iris::Schedule& schedule) {
-  std::string words;
-  for (const iris::Multiple& multiple : schedule.multiples) {
-    words.append(words.empty() ? " where " : " and ").append(multiple.extent);
-    words += " is a multiple of " + std::to_string(multiple.of);
-  }
-  if (schedule.up_to != iris::every_size) return words + " " + up_to_words(plan.problem, schedule.up_to);
-  const auto is_of_the_same = [&](const iris::Schedule& other) { return other.multiples == schedule.multiples; };
-  const bool is_alone = std::ranges::count_if(plan.schedules, is_of_the_same) == 1;
-  if (is_alone) return words.empty() ? " of all others" : words;
-  return words + " of any larger size";
+  const std::string multiples = multiples_text(schedule);
+  const std::string sizes = sizes_text(schedule);
+  if (!sizes.empty()) return multiples + sizes;
+  const auto is_of_the_same = [&](const iris::Schedule& other) { return multiples_text(other) == multiples; };
+  if (std::ranges::count_if(plan.schedules, is_of_the_same) > 1) return multiples + " of any larger size";
+  return multiples.empty() ? " of all others" : multiples;
 }
 
 /// Nothing for the common case, one kernel and one launch.
@@ -319,11 +333,11 @@ std::string explain_json(const Plan& plan) {
   for (const iris::Schedule& schedule : plan.schedules) {
     Json steps = Json::array();
     for (const iris::Step& step : schedule.steps) steps.push_back(words_of(plan, step));
-    Json multiples = Json::object();
-    for (const iris::Multiple& multiple : schedule.multiples) multiples[multiple.extent] = multiple.of;
-    schedules.push_back({{"up_to", schedule.up_to == iris::every_size ? Json(nullptr) : Json(schedule.up_to)},
-                         {"multiples", std::move(multiples)},
-                         {"steps", std::move(steps)}});
+    const auto up_to = [](std::int64_t most) { return most == iris::every_size ? Json(nullptr) : Json(most); };
+    Json bounds = Json::object();
+    for (const iris::Bound& bound : schedule.bounds)
+      bounds[bound.extent] = {{"up_to", up_to(bound.up_to)}, {"multiple_of", bound.multiple_of}};
+    schedules.push_back({{"up_to", up_to(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}});
   }
   const Prediction& prediction = plan.prediction;
   const Json json = {

@@ -29,20 +29,29 @@ void add_draft(Draft& joined, const Draft& draft, const std::string& name) {
 
 namespace {
 
-void add_schedules(Chosen& joined, const Chosen& chosen, const std::vector<iris::Multiple>& multiples,
+void narrow(iris::Schedule& schedule, const iris::Bound& multiples) {
+  const auto known = std::ranges::find(schedule.bounds, multiples.extent, &iris::Bound::extent);
+  if (known == schedule.bounds.end()) {
+    schedule.bounds.push_back(multiples);
+  } else {
+    known->multiple_of = multiples.multiple_of;
+  }
+}
+
+void add_schedules(Chosen& joined, const Chosen& chosen, const std::vector<iris::Bound>& multiples,
                    const std::string& name) {
   const auto kernels_before = static_cast<int>(joined.draft.kernels.size());
   add_draft(joined.draft, chosen.draft, name);
   for (iris::Schedule schedule : chosen.schedules) {
     for (iris::Step& step : schedule.steps) move_kernels(step, kernels_before);
-    schedule.multiples = multiples;
+    for (const iris::Bound& each : multiples) narrow(schedule, each);
     joined.schedules.push_back(std::move(schedule));
   }
 }
 
 }  // namespace
 
-Chosen join_by_rows(const Chosen& of_multiples, const std::vector<iris::Multiple>& multiples, Chosen others) {
+Chosen join_by_rows(const Chosen& of_multiples, const std::vector<iris::Bound>& multiples, Chosen others) {
   Chosen joined;
   joined.variant = of_multiples.variant == others.variant ? others.variant : "by_rows";
   joined.deterministic = of_multiples.deterministic && others.deterministic;

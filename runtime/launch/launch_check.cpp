@@ -154,25 +154,13 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// The largest size for which a kernel may be launched.
-std::int64_t largest_size(const Manifest& manifest, std::size_t kernel) {
-  std::int64_t largest = 0;
-  for (const Schedule& schedule : manifest.schedules) {
-    for (const Step& step : schedule.steps) {
-      const auto* launch = std::get_if<LaunchStep>(&step.action);
-      if (launch != nullptr && static_cast<std::size_t>(launch->kernel) == kernel)
-        largest = std::max(largest, schedule.up_to);
-    }
-  }
-  return largest;
-}
-
-/// The product of a term's extents, over all launches within the capacity whose size is at most `largest_size`.
-std::optional<std::int64_t> most_of(const Manifest& manifest, const ByteSize::Term& term, const Extents& capacity,
-                                    std::int64_t largest_size) {
+/// The product of a term's extents, over all launches of the kernel within the capacity.
+std::optional<std::int64_t> most_of(const Manifest& manifest, std::size_t kernel, const ByteSize::Term& term,
+                                    const Extents& capacity) {
   std::optional<std::int64_t> most = 1;
   for (const std::string& name : term.extents) {
-    if (most.has_value()) most = product(*most, capacity.at(name));
+    const std::int64_t longest = std::min(capacity.at(name), largest_length(manifest.schedules, kernel, name));
+    if (most.has_value()) most = product(*most, longest);
   }
   // Where the term names every dynamic extent, the size bounds their product.
   std::int64_t fixed = 1;
@@ -183,14 +171,15 @@ std::optional<std::int64_t> most_of(const Manifest& manifest, const ByteSize::Te
       return most;
     }
   }
-  if (term.extents.empty() || largest_size == every_size) return most;
-  return std::min(most.value_or(max_bytes), largest_size / fixed);
+  const std::int64_t largest = largest_size(manifest.schedules, kernel);
+  if (term.extents.empty() || largest == every_size) return most;
+  return std::min(most.value_or(max_bytes), largest / fixed);
 }
 
 std::int64_t workspace_bytes(const Manifest& manifest, std::size_t kernel, const Extents& capacity) {
   std::int64_t bytes = 0;
   for (const ByteSize::Term& term : manifest.kernels[kernel].workspace.terms) {
-    const auto most = most_of(manifest, term, capacity, largest_size(manifest, kernel));
+    const auto most = most_of(manifest, kernel, term, capacity);
     const auto scaled = most.has_value() ? product(term.bytes, *most) : std::nullopt;
     if (!scaled.has_value() || *scaled > max_bytes - bytes) {
       throw error_of(manifest, "the workspace for this capacity has more than 2^62 bytes; lower the capacity");
@@ -298,12 +287,9 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
 const Schedule& schedule_for(const Manifest& manifest, const Extents& extents) {
   if (manifest.schedules.size() == 1) return manifest.schedules.front();
   const std::int64_t size = size_of(manifest.problem, extents);
-  const auto is_multiple = [&](const Multiple& multiple) {
-    const std::int64_t length = extents.at(multiple.extent);
-    return length > 0 && length % multiple.of == 0;
-  };
+  const auto is_within = [&](const Bound& bound) { return takes(bound, extents.at(bound.extent)); };
   return *std::ranges::find_if(manifest.schedules, [&](const Schedule& each) {
-    return size <= each.up_to && std::ranges::all_of(each.multiples, is_multiple);
+    return size <= each.up_to && std::ranges::all_of(each.bounds, is_within);
   });
 }
 

@@ -70,7 +70,7 @@ Manifest sample() {
                               {{"n", 2, 3}},
                               {{"input", Dtype::bf16, {"m"}, {"n", 2, 3}, 128, 64, iris::Dimension{"k", 3, 5, 2}}}}},
                          {2, iris::WaitStep{1}}},
-               .multiples = {{"n", 9'000'000'000}}},
+               .bounds = {{"n", 10'000'000'000, 9'000'000'000}}},
               {.up_to = iris::every_size,
                .steps = {{3, iris::CopyStep{.from = "partial",
                                             .from_block = iris::BlockIndex::peer,
@@ -120,25 +120,29 @@ TEST(ManifestJson, ComesBackWithEveryMember) {
   EXPECT_EQ(back.schedules[1].up_to, iris::every_size);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(back.schedules[i].steps, sample().schedules[i].steps);
-    EXPECT_EQ(back.schedules[i].multiples, sample().schedules[i].multiples);
+    EXPECT_EQ(back.schedules[i].bounds, sample().schedules[i].bounds);
   }
 }
 
-/// Where one takes every size, the next of the same multiples is never reached.
-TEST(ManifestJson, HasSchedulesOfTheSameMultiplesInOrder) {
-  const auto accepted = [](std::int64_t first, std::int64_t second, std::vector<iris::Multiple> multiples) {
+/// Behind one that takes as much, another is never reached.
+TEST(ManifestJson, HasNoScheduleThatIsNeverReached) {
+  const auto accepted = [](std::int64_t first, std::int64_t second, std::vector<iris::Bound> bounds) {
     Manifest manifest = sample();
     manifest.schedules.insert(manifest.schedules.begin(), manifest.schedules.front());
     manifest.schedules[0].up_to = first;
-    manifest.schedules[0].multiples = std::move(multiples);
+    manifest.schedules[0].bounds = std::move(bounds);
     manifest.schedules[1].up_to = second;
     return message_of(to_json(manifest)) == "accepted";
   };
-  const std::vector<iris::Multiple> same = sample().schedules.front().multiples;
+  const std::vector<iris::Bound> same = sample().schedules.front().bounds;
   EXPECT_TRUE(accepted(7, 8, same));
   EXPECT_FALSE(accepted(8, 8, same));
   EXPECT_FALSE(accepted(iris::every_size, 8, same));
-  EXPECT_TRUE(accepted(iris::every_size, 8, {{"n", 2}}));
+  EXPECT_FALSE(accepted(iris::every_size, 8, {}));
+  EXPECT_FALSE(accepted(8, 8, {{"n", iris::every_size, 9}})) << "what is a multiple of 9e9 is one of 9";
+  EXPECT_FALSE(accepted(8, 8, {{"n", 11'000'000'000, 1}}));
+  EXPECT_TRUE(accepted(8, 8, {{"n", iris::every_size, 7}}));
+  EXPECT_TRUE(accepted(8, 8, {{"n", 9'000'000'000, 1}}));
 }
 
 TEST(ManifestJson, HasNoOpAndNoRootWhereTheProblemHasNone) {
@@ -257,11 +261,14 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/kernels/0/workspace/0/bytes", -1},
       {"/kernels/0/workspace/1/extents", {"m", "x"}},
       {"/schedules", Json::array()},
-      {"/schedules/1/up_to", 8},                                   // no schedule is left for larger ones
-      {"/schedules/1/multiples", {{{"extent", "n"}, {"of", 2}}}},  // or for others
-      {"/schedules/0/multiples", {{{"extent", "n"}, {"of", 0}}}},
-      {"/schedules/0/multiples", {{{"extent", "m"}, {"of", 2}}}},  // is known
-      {"/schedules/0/multiples", {{{"extent", "x"}, {"of", 2}}}},
+      {"/schedules/1/up_to", 8},  // no schedule is left for larger ones
+      {"/schedules/1/bounds", {{{"extent", "n"}, {"up_to", nullptr}, {"multiple_of", 2}}}},  // or for others
+      {"/schedules/1/bounds", {{{"extent", "n"}, {"up_to", 7}, {"multiple_of", 1}}}},
+      {"/schedules/0/bounds", {{{"extent", "n"}, {"up_to", 7}, {"multiple_of", 0}}}},
+      {"/schedules/0/bounds", {{{"extent", "n"}, {"up_to", -1}, {"multiple_of", 1}}}},
+      {"/schedules/0/bounds", {{{"extent", "n"}, {"multiple_of", 1}}}},
+      {"/schedules/0/bounds", {{{"extent", "m"}, {"up_to", 7}, {"multiple_of", 2}}}},  // is known
+      {"/schedules/0/bounds", {{{"extent", "x"}, {"up_to", 7}, {"multiple_of", 2}}}},
       {"/schedules/0/steps/0", {{"stream", 0}}},
       {"/schedules/0/steps/0/stream", 16},
       {"/schedules/0/steps/0/launch/kernel", 2},
@@ -318,7 +325,8 @@ TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
       {"/kernels/0/flags", 5'000'000'001},
       {"/kernels/0/workspace/0/bytes", 5},
       {"/schedules/0/up_to", 9},
-      {"/schedules/0/multiples/0/of", 3},
+      {"/schedules/0/bounds/0/up_to", 3},
+      {"/schedules/0/bounds/0/multiple_of", 3},
       {"/schedules/0/steps/0/launch/buffers", {"partial", "input"}},
       {"/schedules/1/steps/0/copy/to_block", "first"},
       {"/checksum", std::string(64, 'd')},

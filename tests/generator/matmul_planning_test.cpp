@@ -138,9 +138,10 @@ TEST(SplitK, IsDearerWhereNobodyHasMeasuredIt) {
 
 /// The kernel that a launch of so many rows takes.
 const KernelPlan& kernel_at(const Plan& plan, std::int64_t rows) {
-  const std::int64_t size = rows * plan.problem.extent("n").value * plan.problem.extent("k").value;
-  const auto schedule =
-      std::ranges::find_if(plan.schedules, [&](const iris::Schedule& each) { return size <= each.up_to; });
+  const auto is_within = [&](const iris::Bound& bound) { return bound.extent == "m" && iris::takes(bound, rows); };
+  const auto schedule = std::ranges::find_if(plan.schedules, [&](const iris::Schedule& each) {
+    return each.up_to == iris::every_size && std::ranges::all_of(each.bounds, is_within);
+  });
   return plan.kernels.at(static_cast<std::size_t>(std::get<iris::LaunchStep>(schedule->steps.at(0).action).kernel));
 }
 
@@ -209,9 +210,33 @@ TEST(BySize, LeavesAProductAloneThatTheDescriptionShapes) {
   const std::string start = "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 4096, m: dynamic}";
   EXPECT_EQ(plan("matmul", start + ", config: {tile_n: 128}", "sm_90a").kernels.front().number("tile_n"), 128);
   EXPECT_EQ(plan("matmul", start + ", variant: tiled", "sm_90a").kernels.size(), 1u);
-  EXPECT_EQ(plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: dynamic, k: 64, m: dynamic}", "sm_90a")
-                .kernels.size(),
-            1u);
+}
+
+/// Few rows are few whatever the other lengths turn out to be. Where tiles end is not known, so that few kernels do.
+TEST(BySize, ShapesAKernelOfFewRowsWhereOtherLengthsAreUnknownToo) {
+  const Plan any =
+      plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: dynamic, k: 4096, m: dynamic}", "sm_90a");
+  EXPECT_EQ(any.variant, "by_size");
+  EXPECT_LE(any.kernels.size(), 4u);
+  EXPECT_TRUE(any.choices.front().reason.ends_with(", as predicted, with the other lengths 4096"));
+  EXPECT_EQ(kernel_at(any, 1).number("stage_rows"), 64);
+  EXPECT_EQ(kernel_at(any, 64).number("stage_rows"), 64);
+  EXPECT_EQ(kernel_at(any, 64).number("tile_n"), 64);
+  EXPECT_EQ(kernel_at(any, 65).number("stage_rows"), 128);
+  EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
+}
+
+/// Rows that are known decide nothing: columns do then.
+TEST(BySize, TellsLaunchesApartByColumnsWhereRowsAreKnown) {
+  const Plan any =
+      plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: dynamic, k: dynamic, m: 4096}", "sm_90a");
+  std::set<std::string> bounded;
+  for (const iris::Schedule& schedule : any.schedules) {
+    for (const iris::Bound& bound : schedule.bounds) {
+      if (bound.up_to != iris::every_size) bounded.insert(bound.extent);
+    }
+  }
+  EXPECT_EQ(bounded, std::set<std::string>{"n"});
 }
 
 TEST(SplitK, OccupiesTheComputeUnits) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "irisgen/diagnostic.hpp"
@@ -147,8 +148,8 @@ TEST(ByRows, HasTensorCopiesWhereTheyAreMultiples) {
   EXPECT_EQ(plan.kernels[1].part, "any_rows");
   EXPECT_EQ(plan.kernels[1].main_loop(), MainLoop::mma_packed);
   ASSERT_EQ(plan.schedules.size(), 2u);
-  EXPECT_EQ(plan.schedules[0].multiples, (std::vector<iris::Multiple>{{"k", 8}}));
-  EXPECT_TRUE(plan.schedules[1].multiples.empty());
+  EXPECT_EQ(plan.schedules[0].bounds, (std::vector<iris::Bound>{{.extent = "k", .multiple_of = 8}}));
+  EXPECT_TRUE(plan.schedules[1].bounds.empty());
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(plan.schedules[static_cast<std::size_t>(i)].up_to, iris::every_size);
     const iris::Step& step = plan.schedules[static_cast<std::size_t>(i)].steps.at(0);
@@ -158,10 +159,15 @@ TEST(ByRows, HasTensorCopiesWhereTheyAreMultiples) {
 }
 
 TEST(ByRows, AsksForMultiplesOfWhatIsContiguous) {
+  using Multiples = std::map<std::string, std::int64_t>;
   const auto multiples = [](const std::string& pattern, const std::string& rest) {
-    return plan_of("{name: a, pattern: " + pattern + ", world: 2, " + rest + "}", "sm_90a").schedules.front().multiples;
+    const Plan plan = plan_of("{name: a, pattern: " + pattern + ", world: 2, " + rest + "}", "sm_90a");
+    Multiples found;
+    for (const iris::Bound& bound : plan.schedules.front().bounds) {
+      if (bound.multiple_of > 1) found[bound.extent] = bound.multiple_of;
+    }
+    return found;
   };
-  using Multiples = std::vector<iris::Multiple>;
   EXPECT_EQ(multiples("matmul", "dtype: f16, shape: {m: dynamic, n: dynamic, k: dynamic}"),
             (Multiples{{"n", 8}, {"k", 8}}));
   EXPECT_EQ(multiples("matmul", "dtype: e4m3, layout: {b: nk}, shape: {m: 8, n: dynamic, k: dynamic}"),
@@ -188,10 +194,12 @@ TEST(ByRows, AsksForMultiplesOfWhatIsContiguous) {
 TEST(ByRows, HasSizesOfItsOwnEachWay) {
   const Plan plan =
       plan_of("{name: a, pattern: matmul, dtype: bf16, world: 1, shape: {m: 64, n: dynamic, k: 8192}}", "sm_90a");
-  const auto is_of_multiples = [](const iris::Schedule& schedule) { return !schedule.multiples.empty(); };
+  const auto is_of_multiples = [](const iris::Schedule& schedule) {
+    return !schedule.bounds.empty() && schedule.bounds.front().multiple_of == 8;
+  };
   const auto others = std::ranges::find_if_not(plan.schedules, is_of_multiples);
   ASSERT_NE(others, plan.schedules.begin());
-  EXPECT_EQ(std::prev(others)->up_to, iris::every_size);
+  EXPECT_EQ(std::prev(others)->bounds, (std::vector<iris::Bound>{{.extent = "n", .multiple_of = 8}}));
   EXPECT_TRUE(std::none_of(others, plan.schedules.end(), is_of_multiples));
   for (const iris::Schedule& schedule : plan.schedules) {
     const auto& launch = std::get<iris::LaunchStep>(schedule.steps.at(0).action);

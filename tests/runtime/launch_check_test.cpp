@@ -141,10 +141,10 @@ TEST(LaunchCheck, TakesTheFirstScheduleThatReaches) {
   EXPECT_EQ(up_to(101), every_size);
 }
 
-TEST(LaunchCheck, TakesSchedulesOfMultiplesWhereExtentsAreSuch) {
+TEST(LaunchCheck, TakesSchedulesWhoseBoundsExtentsAreWithin) {
   Manifest manifest = host_operation("add_index", 1).manifest;
-  manifest.schedules = {{.up_to = 32, .steps = {}, .multiples = {{"n", 8}}},
-                        {.up_to = 64, .steps = {}, .multiples = {{"n", 8}}},
+  manifest.schedules = {{.up_to = 32, .steps = {}, .bounds = {{.extent = "n", .multiple_of = 8}}},
+                        {.up_to = 64, .steps = {}, .bounds = {{.extent = "n", .multiple_of = 8}}},
                         {.up_to = 10, .steps = {}},
                         {.up_to = every_size, .steps = {}}};
   const auto up_to = [&](std::int64_t n) { return schedule_for(manifest, {{"m", 1}, {"n", n}}).up_to; };
@@ -154,6 +154,17 @@ TEST(LaunchCheck, TakesSchedulesOfMultiplesWhereExtentsAreSuch) {
   EXPECT_EQ(up_to(0), 10) << "nothing is no multiple";
   EXPECT_EQ(up_to(63), every_size);
   EXPECT_EQ(up_to(72), every_size);
+  manifest.schedules = {{.up_to = 10, .steps = {}, .bounds = {{"m", 4}}},
+                        {.up_to = every_size - 1, .steps = {}, .bounds = {{"m", 4}, {"n", 16, 8}}},
+                        {.up_to = every_size, .steps = {}}};
+  manifest.problem.extents = {{"m", {.dynamic = true}}, {"n", {.dynamic = true}}};
+  const auto taken = [&](std::int64_t m, std::int64_t n) { return schedule_for(manifest, {{"m", m}, {"n", n}}).up_to; };
+  EXPECT_EQ(taken(4, 0), 10) << "nothing is up to anything";
+  EXPECT_EQ(taken(2, 5), 10);
+  EXPECT_EQ(taken(2, 6), every_size) << "6 is no multiple";
+  EXPECT_EQ(taken(2, 8), every_size - 1);
+  EXPECT_EQ(taken(2, 24), every_size) << "24 is too long";
+  EXPECT_EQ(taken(5, 0), every_size);
 }
 
 /// The order of schedules is not that of sizes where some are of multiples.
@@ -162,10 +173,26 @@ TEST(LaunchCheck, HasWorkspaceForTheLargestOfAKernelsSchedules) {
   manifest.kernels[0].workspace = {{{16, {"n"}}}};
   const Step step = {0, LaunchStep{0, {"input", "output"}, {{"n"}}}};
   manifest.kernels.push_back(manifest.kernels[0]);
-  manifest.schedules = {{.up_to = 64, .steps = {step}, .multiples = {{"n", 8}}},
+  manifest.schedules = {{.up_to = 64, .steps = {step}, .bounds = {{.extent = "n", .multiple_of = 8}}},
                         {.up_to = 10, .steps = {step}},
                         {.up_to = every_size, .steps = {{0, LaunchStep{1, {"input", "output"}, {{"n"}}}}}}};
   EXPECT_EQ(layout_of(manifest, {{"m", 1}, {"n", 1 << 20}}).kernels[0].workspace_bytes, 16 * 64);
+}
+
+/// Of a product of any columns the kernel of few rows needs room for few rows.
+TEST(LaunchCheck, HasWorkspaceForTheLongestOfAKernelsExtents) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.problem.extents = {{"m", {.dynamic = true}}, {"n", {.dynamic = true}}};
+  manifest.kernels[0].workspace = {{{2, {"m", "n"}}, {8, {"n"}}}};
+  const Step step = {0, LaunchStep{0, {"input", "output"}, {{"n"}}}};
+  manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.schedules = {{.up_to = every_size, .steps = {step}, .bounds = {{"m", 16}}},
+                        {.up_to = every_size, .steps = {step}, .bounds = {{"m", 32}}},
+                        {.up_to = every_size, .steps = {{0, LaunchStep{1, {"input", "output"}, {{"n"}}}}}}};
+  const auto layout = layout_of(manifest, {{"m", 1024}, {"n", 512}});
+  EXPECT_EQ(layout.kernels[0].workspace_bytes, 2 * 32 * 512 + 8 * 512);
+  EXPECT_EQ(layout.kernels[1].workspace_bytes, 2 * 1024 * 512 + 8 * 512);
+  EXPECT_EQ(layout_of(manifest, {{"m", 8}, {"n", 512}}).kernels[0].workspace_bytes, 2 * 8 * 512 + 8 * 512);
 }
 
 }  // namespace

@@ -164,27 +164,40 @@ TEST(HostBySize, EverySizeIsRightWithABufferBetweenKernels) {
   for (const std::int64_t m : {0, 1, 2, 3, 4, 5, 9}) expect_right(built, {{"m", m}, {"n", 4096}});
 }
 
-/// One product by several kernels, each with tiles of its own.
-TEST(HostBySize, EveryNumberOfRowsIsRight) {
+/// A product of any number of rows by three kernels, each with tiles of its own; `shape` are its other lengths.
+BuiltOperation of_any_rows(const std::string& shape) {
   const irisgen::Target& host = *irisgen::find_target("host");
   const irisgen::Spec spec = irisgen::parse_spec(
       "sample.yaml",
-      "irisgen: 1\nkernels: [{name: a, pattern: matmul, world: 2, dtype: bf16, shape: {m: dynamic, n: 40, k: 70}}]");
+      "irisgen: 1\nkernels: [{name: a, pattern: matmul, world: 2, dtype: bf16, shape: {m: dynamic, " + shape + "}}]");
   const irisgen::KernelSpec& kernel = spec.kernels.front();
   irisgen::TuningTable table;
   const irisgen::Plan untuned = irisgen::make_plan(kernel, 2, host);
-  ASSERT_EQ(untuned.kernels.size(), 1U);
   for (const int rows : {8, 64}) {
-    irisgen::TuningEntry entry{.problem = untuned.problem.at(Extents{{"m", rows}}), .target = "host"};
+    const Extents measured = {{"m", rows}, {"n", 4096}, {"k", 4096}};  // of which what is known is not taken
+    irisgen::TuningEntry entry{.problem = untuned.problem.at(measured), .target = "host"};
     entry.variant = "split_k";
     entry.config = {{"parts", {.value = rows == 8 ? 3 : 2}}, {"tile_n", {.value = 16}}};
     table.entries.push_back(entry);
   }
   const irisgen::Plan plan = irisgen::make_plan(kernel, 2, host, {.tuning = {&table, 1}});
-  ASSERT_EQ(plan.variant, "by_size");
-  ASSERT_EQ(plan.kernels.size(), 3U);
-  const BuiltOperation built = build_operation(plan, {}, test::test_cache());
-  for (const std::int64_t m : {0, 1, 3, 4, 8, 16, 31, 32, 64, 128, 129, 200}) expect_right(built, {{"m", m}});
+  EXPECT_EQ(plan.variant, "by_size");
+  EXPECT_EQ(plan.kernels.size(), 3U);
+  return build_operation(plan, {}, test::test_cache());
+}
+
+constexpr std::array<std::int64_t, 12> some_rows = {0, 1, 3, 4, 8, 16, 31, 32, 64, 128, 129, 200};
+
+TEST(HostBySize, EveryNumberOfRowsIsRight) {
+  const BuiltOperation built = of_any_rows("n: 40, k: 70");
+  for (const std::int64_t m : some_rows) expect_right(built, {{"m", m}});
+}
+
+TEST(HostBySize, EveryNumberOfRowsIsRightWhateverTheOtherLengthsAre) {
+  const BuiltOperation built = of_any_rows("n: dynamic, k: dynamic");
+  for (const std::int64_t m : some_rows) expect_right(built, {{"m", m}, {"n", 40}, {"k", 70}});
+  expect_right(built, {{"m", 1}, {"n", 1000}, {"k", 3}});
+  expect_right(built, {{"m", 300}, {"n", 1}, {"k", 0}});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -164,19 +165,23 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// A dynamic extent that is over 0, and a multiple of `of`.
-struct Multiple {
+/// The `up_to` of what takes every size, or length.
+inline constexpr std::int64_t every_size = INT64_MAX;
+
+/// Lengths of a dynamic extent: up to so many, and where `multiple_of` is over 1, only those over 0 that are multiples.
+struct Bound {
   std::string extent = {};
-  std::int64_t of = 1;
-  bool operator==(const Multiple&) const = default;
+  std::int64_t up_to = every_size;
+  std::int64_t multiple_of = 1;
+  bool operator==(const Bound&) const = default;
 };
 
-/// The steps of launches whose size (size_of) is `up_to` or less, whose extents are such multiples, and which are in no
-/// schedule before.
+/// The steps of launches whose size (size_of) is `up_to` or less, whose extents are within all bounds, and which are in
+/// no schedule before.
 struct Schedule {
   std::int64_t up_to = 0;
   std::vector<Step> steps = {};
-  std::vector<Multiple> multiples = {};
+  std::vector<Bound> bounds = {};
 };
 
 /// What is needed to launch an operation: the JSON beside the emitted sources, described by schemas/manifest.json.
@@ -194,11 +199,16 @@ struct Manifest {
   std::vector<Scalar> scalars = {};  ///< what every launch gives by value
   std::vector<Intermediate> intermediates = {};
   std::vector<KernelEntry> kernels = {};
-  std::vector<Schedule> schedules = {};  ///< the last takes every launch; those of the same multiples ascend
+  std::vector<Schedule> schedules = {};  ///< each takes launches that none before does; the last, all that are left
 };
 
-/// The `up_to` of a schedule that takes every size.
-inline constexpr std::int64_t every_size = INT64_MAX;
+/// Whether a bound takes launches whose extent is so long.
+bool takes(const Bound& bound, std::int64_t length);
+
+/// The largest size for which some schedule launches the kernel of this number; every_size where nothing bounds it.
+std::int64_t largest_size(std::span<const Schedule> schedules, std::size_t kernel);
+/// The same of the length of one extent.
+std::int64_t largest_length(std::span<const Schedule> schedules, std::size_t kernel, std::string_view extent);
 
 /// Pretty-printed JSON with a final newline; the same bytes every time.
 std::string to_json(const Manifest& manifest);

@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x735348df
+#define IRIS_DEVICE_ABI_HPP 0xa70462f7
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 16;
+inline constexpr i32 abi_version = 17;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -110,7 +110,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x735348df
+#elif IRIS_DEVICE_ABI_HPP != 0xa70462f7
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 

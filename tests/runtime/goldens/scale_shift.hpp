@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_aa668fa1eac2685b {
+inline namespace builds_9a79dd3670f0741b {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_aa668fa1eac2685b
+}  // namespace builds_9a79dd3670f0741b
 }  // namespace irisgen_kernels
