@@ -288,6 +288,18 @@ constexpr std::string_view portion_function = R"(
   }
 )";
 
+constexpr std::string_view tiles_function = R"(
+  /// Of so many blocks, which take tiles in turn, those for which there is one, and one at least.
+  static constexpr unsigned blocks_with_tiles(unsigned blocks, std::int64_t rows, std::int64_t tile_rows,
+                                              std::int64_t columns, std::int64_t tile_columns) {
+    const std::int64_t down = rows / tile_rows + (rows % tile_rows != 0 ? 1 : 0);
+    const std::int64_t across = columns / tile_columns + (columns % tile_columns != 0 ? 1 : 0);
+    if (down == 0 || across == 0) return 1;
+    if (down > blocks || across > blocks || down * across > blocks) return blocks;
+    return static_cast<unsigned>(down * across);
+  }
+)";
+
 constexpr std::string_view tensor_map_function = R"(
   /// Rows of the last of the boxes that these rows are cut into, in whole groups of eight.
   static constexpr unsigned last_box(unsigned box_rows, std::int64_t rows) {
@@ -351,6 +363,7 @@ std::string private_part(const Plan& plan) {
   if (needs.copies) text += copy_function(plan);
   if (needs.waits) text += in_api(plan, wait_function);
   if (needs.portions) text += portion_function;
+  if (needs.tiles) text += tiles_function;
   if (needs.maps) text += tensor_map_function;
   text += "\n  Rank rank_;\n  Layout layout_;\n";
   for (const std::string& name : extents_with_capacity(plan)) text += "  std::int64_t " + capacity_of(name) + "_;\n";

@@ -111,6 +111,7 @@ class StepWriter {
     return {"", "wait(" + stream_text(std::get<WaitStep>(step.action).stream) + ", " + stream_text(step.stream) + ")"};
   }
   Statement statement_of(const LaunchStep& step, int stream);
+  std::string blocks_text(const LaunchStep& step) const;
   Statement statement_of(const CopyStep& step, int stream, const std::string& peer) const;
   Statement statement_of(const SignalStep& step, int stream, const std::string& peer) const;
   std::string map_text(const iris::MatrixMap& map) const;
@@ -164,6 +165,16 @@ std::string passed(const iris::Argument& parameter, const std::string& buffer) {
          name_in_launch(buffer) + ")";
 }
 
+std::string StepWriter::blocks_text(const LaunchStep& step) const {
+  const std::int64_t blocks = plan_.kernels[static_cast<std::size_t>(step.kernel)].number("blocks");
+  if (!step.tiles) return std::to_string(blocks);
+  const Amount rows = length_of(step.tiles->rows, plan_);
+  const Amount columns = length_of(step.tiles->columns, plan_);
+  return "blocks_with_tiles(" + std::to_string(blocks) + ", " + rows.text() + ", " +
+         std::to_string(step.tiles->tile_rows) + ", " + columns.text() + ", " +
+         std::to_string(step.tiles->tile_columns) + ")";
+}
+
 Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
   const KernelPlan& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
   // The maps' names are free again for the next kernel's.
@@ -182,7 +193,7 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
     text += map_text(map);
     arguments.push_back(parameter_of(map));
   }
-  const std::string head = indent_ + entry_in_bare(kernel) + "<<<" + std::to_string(kernel.number("blocks")) + ", " +
+  const std::string head = indent_ + entry_in_bare(kernel) + "<<<" + blocks_text(step) + ", " +
                            std::to_string(kernel.number("threads")) + ", 0, " + stream_text(stream) + ">>>(";
   text += lay_out_signature(head, join(arguments), ");") + "\n";
   if (has_scope) {
@@ -320,7 +331,10 @@ StepNeeds needs_of(const Plan& plan) {
   for (const iris::Schedule& schedule : plan.schedules) {
     for (const Step& step : steps_of(plan, schedule)) {
       needs.streams = std::max(needs.streams, step.stream);
-      if (const auto* launch = std::get_if<LaunchStep>(&step.action)) needs.maps |= !launch->maps.empty();
+      if (const auto* launch = std::get_if<LaunchStep>(&step.action)) {
+        needs.maps |= !launch->maps.empty();
+        needs.tiles |= launch->tiles.has_value();
+      }
       needs.waits |= std::holds_alternative<WaitStep>(step.action);
       needs.signals |= std::holds_alternative<SignalStep>(step.action);
       if (const auto* copy = std::get_if<CopyStep>(&step.action)) {

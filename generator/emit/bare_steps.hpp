@@ -14,6 +14,7 @@ struct StepNeeds {
   bool waits = false;     ///< of one stream for another
   bool portions = false;  ///< whose rows are known only at launch
   bool maps = false;
+  bool tiles = false;  ///< whose number is known only at launch
   bool signals = false;
 };
 StepNeeds needs_of(const Plan& plan);

@@ -88,13 +88,21 @@ Json json_of(const KernelEntry& kernel) {
           {"workspace", workspace}};
 }
 
+Json json_of(const TileCount& tiles) {
+  return {{"rows", json_of(tiles.rows)},
+          {"columns", json_of(tiles.columns)},
+          {"tile_rows", tiles.tile_rows},
+          {"tile_columns", tiles.tile_columns}};
+}
+
 Json json_of(const LaunchStep& launch) {
   Json maps = Json::array();
   for (const MatrixMap& map : launch.maps) maps.push_back(json_of(map));
   return {{"kernel", launch.kernel},
           {"buffers", launch.buffers},
           {"extents", json_of(launch.extents)},
-          {"maps", std::move(maps)}};
+          {"maps", std::move(maps)},
+          {"tiles", launch.tiles ? json_of(*launch.tiles) : Json(nullptr)}};
 }
 
 Json json_of(const FlagIndex& flag) {

@@ -52,7 +52,10 @@ class Reader {
       refuse_manifest("two buffers of one name");
     manifest.kernels =
         parse_all<KernelEntry>(members, "kernels", [this](const Json& each) { return parse_kernel(each); });
-    for (const KernelEntry& kernel : manifest.kernels) flags_.push_back(kernel.flags);
+    for (const KernelEntry& kernel : manifest.kernels) {
+      flags_.push_back(kernel.flags);
+      waits_.push_back(kernel.waits);
+    }
     manifest.schedules =
         parse_all<Schedule>(members, "schedules", [this](const Json& each) { return parse_schedule(each); });
     check_order(manifest.schedules);
@@ -210,14 +213,25 @@ class Reader {
     return members.number("kernel", 0, static_cast<std::int64_t>(flags_.size()) - 1);
   }
 
+  TileCount parse_tiles(const Json& json) const {
+    const Members members(json, "tiles", {"rows", "columns", "tile_rows", "tile_columns"});
+    return {.rows = parse_dimension(members.at("rows")),
+            .columns = parse_dimension(members.at("columns")),
+            .tile_rows = members.integer("tile_rows", 1, max_int),
+            .tile_columns = members.integer("tile_columns", 1, max_int)};
+  }
+
   LaunchStep parse_launch(const Json& json) const {
-    const Members members(json, "a launch", {"kernel", "buffers", "extents", "maps"});
+    const Members members(json, "a launch", {"kernel", "buffers", "extents", "maps", "tiles"});
     LaunchStep launch{.kernel = parse_kernel_number(members)};
     launch.buffers = parse_all<std::string>(
         members, "buffers", [&](const Json& each) { return parse_buffer_name(members, "buffers", each); });
     launch.extents = parse_shape(members, "extents");
     launch.maps = parse_all<MatrixMap>(members, "maps", [this](const Json& each) { return parse_map(each); });
     if (launch.maps.size() > max_maps) members.complain("maps", std::to_string(max_maps) + " maps at most");
+    if (!members.at("tiles").is_null()) launch.tiles = parse_tiles(members.at("tiles"));
+    if (launch.tiles && waits_.at(static_cast<std::size_t>(launch.kernel)))
+      members.complain("tiles", "null, since the kernel's blocks wait for others, which must be launched");
     return launch;
   }
 
@@ -333,6 +347,7 @@ class Reader {
   Problem problem_;
   std::set<std::string> buffers_;
   std::vector<std::int64_t> flags_;  ///< of each kernel
+  std::vector<bool> waits_;
 };
 
 /// JSON text to a value; a key given twice is an error, as nlohmann would keep either.

@@ -89,6 +89,10 @@ void Composition::add(const PartRequest& part, const Variant& variant, Draft dra
         map.columns = translate(map.columns, part.extents);
         if (map.last_of) map.last_of = translate(*map.last_of, part.extents);
       }
+      if (launch->tiles) {
+        launch->tiles->rows = translate(launch->tiles->rows, part.extents);
+        launch->tiles->columns = translate(launch->tiles->columns, part.extents);
+      }
     } else if (auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
       copy->from = mapped(buffers, copy->from);
       copy->to = mapped(buffers, copy->to);

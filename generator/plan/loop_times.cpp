@@ -17,7 +17,7 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
                                      std::int64_t tile_n) {
   const auto rows = static_length(problem, products.rows);
   const auto columns = static_length(problem, products.columns);
-  if (!rows || !columns || !problem.is_static()) return std::nullopt;
+  if (!rows || !columns) return std::nullopt;
   return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
 }
 

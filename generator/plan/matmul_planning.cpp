@@ -216,6 +216,15 @@ void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Produc
   bound_grid(request, kernel);
 }
 
+void launch_blocks_with_tiles(const Request& request, KernelPlan& kernel, const Products& products) {
+  const std::int64_t tile_m = kernel.number("tile_m");
+  const std::int64_t tile_n = kernel.number("tile_n");
+  if (tiles_of(request.problem, products, tile_m, tile_n)) return;
+  kernel.tiles = {products.rows, products.columns, tile_m, tile_n};
+  const auto blocks = std::ranges::find(kernel.constants, "blocks", &Constant::name);
+  blocks->reason += ", but no more than a launch has tiles";
+}
+
 namespace {
 
 /// So many parts that those tiles of the fused multiply-adds which are left occupy all blocks.

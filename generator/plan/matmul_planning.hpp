@@ -51,6 +51,10 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
 /// Decides `blocks` for a kernel that only multiplies.
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products);
 
+/// Where the number of tiles is known only at launch: launches no more blocks than there are tiles. For a kernel whose
+/// blocks take tiles in turn and do not wait for one another.
+void launch_blocks_with_tiles(const Request& request, KernelPlan& kernel, const Products& products);
+
 /// Decides `parts`: in how many, along k, blocks make each tile.
 std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products);
 

@@ -355,6 +355,7 @@ iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::stri
     launch.extents.push_back({name});
   }
   launch.maps = draft.kernels.at(static_cast<std::size_t>(kernel)).maps;
+  launch.tiles = draft.kernels.at(static_cast<std::size_t>(kernel)).tiles;
   return launch;
 }
 

@@ -38,6 +38,7 @@ class Binder {
   void bind(const WaitStep& step) { steps_.push_back({stream_, &step}); }
 
   BoundLaunch::Map bind(const MatrixMap& map) const;
+  int blocks_of(const LaunchStep& step) const;
   int peer_at(int offset) const { return (binding_.rank + offset) % binding_.manifest.problem.world; }
   std::int64_t number_of(BlockIndex block, int peer) const {
     return block == BlockIndex::first ? 0 : block == BlockIndex::rank ? binding_.rank : peer;
@@ -55,7 +56,11 @@ class Binder {
 
 void Binder::bind(const LaunchStep& step) {
   const LoadedKernel& kernel = binding_.kernels[static_cast<std::size_t>(step.kernel)];
-  BoundLaunch launch{.kernel = &kernel, .extents = {}, .maps = {}, .arguments = {kernel.context_argument()}};
+  BoundLaunch launch{.kernel = &kernel,
+                     .blocks = blocks_of(step),
+                     .extents = {},
+                     .maps = {},
+                     .arguments = {kernel.context_argument()}};
   for (const std::string& name : step.buffers) {
     void* const& pointer = binding_.buffers.pointer(binding_.buffers.number_of(name));
     launch.arguments.push_back({static_cast<const void*>(&pointer), sizeof pointer});
@@ -69,6 +74,13 @@ void Binder::bind(const LaunchStep& step) {
   }
   for (const BoundLaunch::Map& map : launch.maps) launch.arguments.push_back({&map.map, sizeof map.map});
   steps_.push_back({stream_, std::move(launch)});
+}
+
+int Binder::blocks_of(const LaunchStep& step) const {
+  const int blocks = binding_.manifest.kernels[static_cast<std::size_t>(step.kernel)].blocks;
+  if (!step.tiles) return blocks;
+  const std::int64_t rows = length_of(step.tiles->rows, extents_);
+  return static_cast<int>(blocks_with_tiles(blocks, *step.tiles, rows, length_of(step.tiles->columns, extents_)));
 }
 
 BoundLaunch::Map Binder::bind(const MatrixMap& map) const {

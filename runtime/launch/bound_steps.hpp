@@ -56,6 +56,7 @@ struct BoundLaunch {
   };
 
   const LoadedKernel* kernel;
+  int blocks;
   std::vector<std::int64_t> extents;
   std::vector<Map> maps;
   std::vector<ArgumentBytes> arguments;  ///< which lie in the other members, the kernel, the buffers and the scalars

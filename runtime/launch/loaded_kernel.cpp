@@ -59,10 +59,10 @@ void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* 
   device_context_.timeout_ns = static_cast<device::u64>(manifest_.timeout_ms) * 1'000'000;
 }
 
-void LoadedKernel::launch(std::span<const ArgumentBytes> arguments, Stream stream) const {
+void LoadedKernel::launch(int blocks, std::span<const ArgumentBytes> arguments, Stream stream) const {
   group_.context.device.launch(*function_,
                                {.name = name_,
-                                .blocks = entry_.blocks,
+                                .blocks = blocks,
                                 .threads = entry_.threads,
                                 .stream = stream,
                                 .timeout_ns = device_context_.timeout_ns,

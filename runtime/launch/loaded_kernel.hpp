@@ -31,7 +31,7 @@ class LoadedKernel {
 
   /// The first of its arguments, where it stays; buffers, extents and tensor maps follow, in the entry's order.
   ArgumentBytes context_argument() const { return {&device_context_, sizeof device_context_}; }
-  void launch(std::span<const ArgumentBytes> arguments, Stream stream) const;
+  void launch(int blocks, std::span<const ArgumentBytes> arguments, Stream stream) const;
 
  private:
   const Group::State& group_;

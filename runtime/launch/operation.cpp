@@ -336,7 +336,7 @@ void Operation::State::perform(BoundLaunch& launch, int number, Stream callers) 
     map.layout.data = buffers.pointer(map.buffer);
     map.map = context.device.tensor_map(map.layout);
   }
-  launch.kernel->launch(launch.arguments, stream(number, callers));
+  launch.kernel->launch(launch.blocks, launch.arguments, stream(number, callers));
 }
 
 void Operation::State::perform(const BoundCopy& copy, int number, Stream callers) const {

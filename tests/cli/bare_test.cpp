@@ -131,7 +131,7 @@ TEST_F(Bare, LaunchesWhatItsMemoryAndStepsSay) {
   if (run_program("clang++-22", {"--version"}).code != 0) GTEST_SKIP() << "clang++-22 is not installed (clang-22)";
   if (!runs_on_cpu()) GTEST_SKIP() << "nothing here reads functions of the user's own (libclang-22-dev)";
   const Target* const host = find_target("host");
-  const std::regex brackets(R"((\w+)<<<(\d+), (\d+), 0, ([^>]+)>>>\()");
+  const std::regex brackets(R"((\w+)<<<(.+?), (\d+), 0, ([^>]+)>>>\()");
   Spec spec = read_spec(sources / "kernels.yaml");
   iris::attach_source_reader(spec);
   for (const OutputFile& file : irisgen::generate(spec, {&host, 1}, {.bare = true})) {

@@ -158,6 +158,22 @@ TEST(Bare, TakesTensorCopiesWhereRowsSuitThem) {
   EXPECT_LT(maps, product.find("p_any_rows", whole_rows));
 }
 
+/// Which product takes a launch is asked by its rows, and its blocks are no more than its tiles.
+TEST(Bare, LaunchesWhatSuitsTheRowsOfAProduct) {
+  const std::string product = header_of(
+      "{name: p, pattern: matmul, dtype: bf16, world: 1, layout: {b: nk}, shape: {m: dynamic, n: 4096, k: 4096}}",
+      "sm_90a");
+  const std::size_t few = product.find("    if (m <= 64) {\n");
+  ASSERT_NE(few, std::string::npos) << product;
+  EXPECT_EQ(product.find("<<<blocks_with_tiles(132, m, 128, 4096, 64), 384, 0, stream>>>("),
+            product.find("<<<blocks_with_tiles(", few));
+  expect_contains(product, "static constexpr unsigned blocks_with_tiles(unsigned blocks");
+  EXPECT_FALSE(contains(product, "const std::int64_t size"));
+  EXPECT_FALSE(
+      contains(header_of("{name: p, pattern: matmul, dtype: bf16, world: 1, shape: {m: 8, n: 8, k: 8}}", "sm_90a"),
+               "blocks_with_tiles"));
+}
+
 TEST(Bare, WantsAStreamAndAnEventOnlyOfCopiesBesideKernels) {
   const std::string copies =
       header_of("{name: g, pattern: all_gather, variant: copy_engine, dtype: f32, world: 4, shape: {m: 4096, n: 4096}}",

@@ -58,7 +58,7 @@ TEST(MakeManifest, SaysTheRootAndTheWorkspace) {
 TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
   const Manifest manifest = manifest_of(
       "{name: a, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 4, "
-      "shape: {m: dynamic, n: 24, k: 16}}",
+      "shape: {m: dynamic, n: 24, k: 16}, config: {tile_m: 64, tile_n: 32}}",
       "gfx942");
   EXPECT_EQ(manifest.variant, "bulk_synchronous");
   ASSERT_EQ(manifest.intermediates.size(), 1u);
@@ -71,7 +71,10 @@ TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
   EXPECT_TRUE(manifest.kernels[1].waits);
   const std::string between = manifest.intermediates[0].name;
   EXPECT_EQ(manifest.schedules[0].steps,
-            std::vector<iris::Step>({{0, iris::LaunchStep{0, {"a", "b", between}, {{"m"}}}},
+            std::vector<iris::Step>({{0, iris::LaunchStep{.kernel = 0,
+                                                          .buffers = {"a", "b", between},
+                                                          .extents = {{"m"}},
+                                                          .tiles = iris::TileCount{{"m"}, {"n"}, 64, 32}}},
                                      {0, iris::LaunchStep{1, {between, "output"}, {{"m", 1, 4}}}}}));
 }
 

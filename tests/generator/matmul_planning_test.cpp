@@ -226,6 +226,29 @@ TEST(BySize, ShapesAKernelOfFewRowsWhereOtherLengthsAreUnknownToo) {
   EXPECT_EQ(kernel_at(any, 4096).number("tile_n"), 256);
 }
 
+TEST(LaunchedBlocks, AreNoMoreThanThereAreTilesIfNobodyWaitsForThem) {
+  const auto tiles = [](const std::string& pattern, const std::string& rest) {
+    const Plan any = plan(pattern, "world: 2, dtype: bf16, layout: {b: nk}, " + rest, "sm_90a");
+    return std::get<iris::LaunchStep>(any.schedules.front().steps.front().action).tiles;
+  };
+  EXPECT_EQ(tiles("matmul", "variant: tiled, shape: {m: dynamic, n: 72, k: 64}, config: {tile_m: 128, tile_n: 64}"),
+            (iris::TileCount{{"m"}, {"n"}, 128, 64}));
+  EXPECT_EQ(tiles("matmul", "variant: tiled, shape: {m: 64, n: 64, k: dynamic}"), std::nullopt) << "one tile";
+  EXPECT_EQ(tiles("matmul", "variant: split_k, shape: {m: dynamic, n: 64, k: 512}, config: {parts: 2}"), std::nullopt);
+  EXPECT_EQ(tiles("matmul_reduce_scatter", "variant: fused_sequential, shape: {m: dynamic, n: 64, k: 64}"),
+            std::nullopt);
+  // As a part of an operation it has the whole's extents: here all rows of what is gathered.
+  EXPECT_EQ(tiles("matmul_all_reduce",
+                  "variant: bulk_synchronous, shape: {m: dynamic, n: 64, k: 128}, "
+                  "config: {tile_m: 128, tile_n: 64}"),
+            (iris::TileCount{{"m"}, {"n"}, 128, 64}));
+  EXPECT_EQ(iris::blocks_with_tiles(132, {{}, {}, 128, 64}, 0, 4096), 1);
+  EXPECT_EQ(iris::blocks_with_tiles(132, {{}, {}, 128, 64}, 64, 4096), 64);
+  EXPECT_EQ(iris::blocks_with_tiles(132, {{}, {}, 128, 64}, 129, 4097), 130);
+  EXPECT_EQ(iris::blocks_with_tiles(132, {{}, {}, 128, 64}, 257, 4096), 132);
+  EXPECT_EQ(iris::blocks_with_tiles(132, {{}, {}, 1, 1}, std::int64_t{1} << 62, std::int64_t{1} << 62), 132);
+}
+
 /// Rows that are known decide nothing: columns do then.
 TEST(BySize, TellsLaunchesApartByColumnsWhereRowsAreKnown) {
   const Plan any =
@@ -255,7 +278,8 @@ TEST(SplitK, OccupiesTheComputeUnits) {
   const KernelPlan fma = kernel("dtype: f32, shape: {m: 64, n: 640, k: 4096}", "gfx942");
   EXPECT_EQ(fma.number("parts"), 16);  // of 10 tiles for 608 blocks
   EXPECT_EQ(fma.number("blocks"), 160);
-  EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: 640, k: dynamic}", "gfx942").number("parts"), 4);
+  EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: 640, k: dynamic}", "gfx942").number("parts"), 16);
+  EXPECT_EQ(kernel("dtype: f32, shape: {m: 64, n: dynamic, k: dynamic}", "gfx942").number("parts"), 4);
 }
 
 /// A part is 128 rows of 128 sums in f32, of which there are 3 of each tile that is left after whole turns, unless

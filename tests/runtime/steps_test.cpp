@@ -70,6 +70,24 @@ TEST(Steps, OfADivisibleExtentLaunchPartOfIt) {
   EXPECT_EQ(outputs[1][25], static_cast<int>(0xa5a5a5a5));
 }
 
+/// add_index's second block takes elements 32 to 63: who asks for a single one misses them.
+TEST(Steps, LaunchNoMoreBlocksThanThereAreTiles) {
+  BuiltOperation built = host_operation("add_index", 3);
+  built.manifest.kernels[0].waits = false;
+  auto& launch = std::get<LaunchStep>(built.manifest.schedules[0].steps[0].action);
+  const auto last_of_40 = [&](std::int64_t tile_rows, std::int64_t tile_columns) {
+    launch.tiles = {{"n"}, {"n", 2}, tile_rows, tile_columns};
+    return outputs_of(built, 40, 0)[0][39];
+  };
+  constexpr int missed = static_cast<int>(0xa5a5a5a5);
+  EXPECT_EQ(last_of_40(40, 80), missed);
+  EXPECT_EQ(last_of_40(39, 80), 39 * 39 + 39);
+  EXPECT_EQ(last_of_40(40, 79), 39 * 39 + 39);
+  EXPECT_EQ(last_of_40(1, 1), 39 * 39 + 39);
+  launch.tiles = std::nullopt;
+  EXPECT_EQ(outputs_of(built, 40, 0)[0][39], 39 * 39 + 39);
+}
+
 /// An all-gather of copies: between two barriers of all ranks each copies to its block on the others, its own copy on
 /// another stream.
 BuiltOperation gather_by_copies() {

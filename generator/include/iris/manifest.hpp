@@ -97,12 +97,34 @@ constexpr std::int64_t rows_of_last_box(std::int64_t box_rows, std::int64_t rows
   return std::min(box_rows, (left + swizzled_rows - 1) / swizzled_rows * swizzled_rows);
 }
 
+/// The tiles of a matrix, where its edges leave parts of tiles, too.
+struct TileCount {
+  Dimension rows = {};
+  Dimension columns = {};
+  std::int64_t tile_rows = 1;
+  std::int64_t tile_columns = 1;
+  bool operator==(const TileCount&) const = default;
+};
+
+/// Of so many blocks that take the tiles of a matrix of this size in turn: those for which there is one, and one at
+/// least.
+constexpr std::int64_t blocks_with_tiles(std::int64_t blocks, const TileCount& tiles, std::int64_t rows,
+                                         std::int64_t columns) {
+  const auto count = [&](std::int64_t length, std::int64_t of_tile) {
+    return std::min(blocks, length / of_tile + (length % of_tile != 0 ? 1 : 0));
+  };
+  return std::clamp<std::int64_t>(count(rows, tiles.tile_rows) * count(columns, tiles.tile_columns), 1, blocks);
+}
+
 /// Launches kernel number `kernel` of the operation. Behind the extents an entry takes all of the operation's scalars.
 struct LaunchStep {
   int kernel = 0;
   std::vector<std::string> buffers = {};  ///< arguments and intermediates of the operation, in the entry's order
   std::vector<Dimension> extents = {};    ///< what the entry's dynamic extents are, in its order
   std::vector<MatrixMap> maps = {};       ///< what the entry takes last, in its order
+  /// Blocks take these in turn, none waits for another, and those for which there is none are not launched. Nothing:
+  /// all blocks are.
+  std::optional<TileCount> tiles = {};
   bool operator==(const LaunchStep&) const = default;
 };
 

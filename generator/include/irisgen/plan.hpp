@@ -65,6 +65,7 @@ struct KernelPlan {
   std::int64_t flags = 0;                           ///< 64-bit flags on the heap
   iris::ByteSize workspace;                         ///< both ping-pong buffers
   std::vector<iris::MatrixMap> maps;                ///< of buffers of the entry, by its own extents; in its order
+  std::optional<iris::TileCount> tiles;             ///< LaunchStep::tiles, by its own extents
 
   /// Throws std::logic_error if there is no number of that name.
   std::int64_t number(std::string_view constant) const;

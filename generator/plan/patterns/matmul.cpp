@@ -21,6 +21,7 @@ Draft plan_tiled(const Request& request) {
   KernelPlan kernel = start_local_kernel(request, "matmul/tiled.hip");
   choose_tiles(request, kernel, products());
   choose_matmul_grid(request, kernel, products());
+  launch_blocks_with_tiles(request, kernel, products());
   add_types(request, kernel, {.result = true, .accumulate = true});
   kernel.arguments = place(arguments(request.problem), 16, {});
   return draft_of(std::move(kernel), InPlace::no);

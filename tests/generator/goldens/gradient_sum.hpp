@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_2aae7f74265241b7 {
+inline namespace builds_9ce31254c1426265 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_2aae7f74265241b7
+}  // namespace builds_9ce31254c1426265
 }  // namespace irisgen_kernels

@@ -18,7 +18,7 @@ struct Config {
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 16;  // tiles from top to bottom
   static constexpr i32 vector = 8;      // elements in one access
-  static constexpr i32 blocks = 132;
+  static constexpr i32 blocks = 1;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = f16;
   using Result = f16;

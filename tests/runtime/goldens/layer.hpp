@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_858f757b046ce54f {
+inline namespace builds_2859dab8c035726f {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_858f757b046ce54f
+}  // namespace builds_2859dab8c035726f
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_9a79dd3670f0741b {
+inline namespace builds_6910b1e3495c71bd {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_9a79dd3670f0741b
+}  // namespace builds_6910b1e3495c71bd
 }  // namespace irisgen_kernels
