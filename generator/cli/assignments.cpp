@@ -6,6 +6,7 @@
 
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "iris/bench.hpp"
 
 namespace irisgen::cli {

@@ -46,7 +46,7 @@ struct BenchCommand {
   std::filesystem::path table;
 };
 
-constexpr const char* footer =
+constexpr const char* bench_footer =
     R"(A time is the median over batches, graphs of launches that follow one another, of the slowest rank. Sizes and
 bus bandwidth are counted as nccl-tests counts them; 1 GB/s is 10^9 bytes per second. A call is the host's part of a
 launch, which a graph does without. Beside a fused kernel stand the time of its product alone, measured in turn with it,
@@ -265,7 +265,7 @@ ExitCode bench(const BenchCommand& command) {
 void add_bench(CLI::App& program, Action& action) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* app = program.add_subcommand("bench", "Measure kernels on this machine's GPUs");
-  app->footer(footer);
+  app->footer(bench_footer);
   auto* spec = app->add_option("SPEC", command->spec, spec_help);
   auto* calibrate = app->add_flag("--calibrate", command->calibrate, "Measure this machine's rates")->excludes(spec);
   app->add_option("--table", command->table, "The tuning table that --calibrate writes to (default: yours)")

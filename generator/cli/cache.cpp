@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* footer =
+constexpr const char* cache_footer =
     R"(Code objects are kept by the content of their source, options, compiler version and target; nothing in the cache can be
 out of date. It lies in $IRISGEN_CACHE, else $XDG_CACHE_HOME/irisgen, else ~/.cache/irisgen.
 
@@ -82,7 +82,7 @@ ExitCode clear_cache() {
 void add_cache(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand("cache", "List or clear the cache of compiled kernels");
-  command->footer(footer);
+  command->footer(cache_footer);
   command->require_subcommand(1);
   CLI::App* list = command->add_subcommand("list", "List what is kept, most recently used first");
   list->add_flag("--json", *json, "Print JSON");

@@ -27,7 +27,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* check_footer =
     R"(All errors of a file are shown at once, each with its place. Every kernel is planned for the targets named, or for all
 of them: what some targets cannot do is then a note, and what none can an error.
 
@@ -151,7 +151,7 @@ ExitCode check(const CheckOptions& options) {
 void add_check(CLI::App& program, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand("check", "Check specifications: syntax, schema and typed rules");
-  command->footer(footer);
+  command->footer(check_footer);
   command->add_option("SPEC", options->specs, "Specifications, YAML or JSON; - for standard input")->required();
   command->add_option("--target", options->targets, "Plan every kernel for this target (repeatable; default: all)")
       ->allow_extra_args(false);

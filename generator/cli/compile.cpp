@@ -41,7 +41,7 @@ struct CompileOptions {
   bool json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* compile_footer =
     R"(Writes NAME.wWORLD.TARGET.hsaco (AMD), .cubin (NVIDIA) or .so (host), for each part of an operation, and reports what each kernel takes of a compute
 unit: registers per thread, shared memory per block, bytes spilled per thread. `irisgen generate` writes the manifests
 to launch them from. No GPU is needed. Code that an earlier run made of this specification, and this one does not, is
@@ -220,7 +220,7 @@ ExitCode compile(const CompileOptions& options) {
 void add_compile(CLI::App& program, Action& action) {
   auto options = std::make_shared<CompileOptions>();
   CLI::App* command = program.add_subcommand("compile", "Compile every kernel to a code object");
-  command->footer(footer);
+  command->footer(compile_footer);
   command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
   command->add_option("--target", options->targets, "Target to compile for (repeatable)")

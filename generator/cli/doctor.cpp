@@ -9,6 +9,7 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "iris/cache.hpp"
 
 namespace irisgen::cli {
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* footer =
+constexpr const char* doctor_footer =
     R"(Exit code 1 only if nothing can be compiled here at all; checking, explaining and generating always work.
 
 Examples:
@@ -124,7 +125,7 @@ ExitCode doctor(bool json) {
 void add_doctor(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand("doctor", "Tell what works here, what is missing and what brings it");
-  command->footer(footer);
+  command->footer(doctor_footer);
   command->add_flag("--json", *json, "Print JSON");
   command->callback([json, &action] { action = [json] { return doctor(*json); }; });
 }

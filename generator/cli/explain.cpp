@@ -26,7 +26,7 @@ struct ExplainOptions {
   bool json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* explain_footer =
     R"(Bytes are those that the busiest rank sends over its links in a launch; the floor is the links' or memory's limit
 alone, the predicted time adds signals, launch and arithmetic. Several targets stand side by side, without reasons.
 
@@ -60,7 +60,7 @@ ExitCode explain_spec(const ExplainOptions& options) {
 void add_explain(CLI::App& program, Action& action) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = program.add_subcommand("explain", "Show the Plan: each choice with its reason, bytes and time");
-  command->footer(footer);
+  command->footer(explain_footer);
   command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("--target", options->targets, "Target to plan for (repeatable)")
       ->allow_extra_args(false)

@@ -31,7 +31,7 @@ void print_result(const std::filesystem::path& folder, const WriteResult& result
             << result.unchanged.size() << " unchanged, " << result.removed.size() << ' ' << would << "removed\n";
 }
 
-nlohmann::ordered_json to_json(const WriteResult& result) {
+nlohmann::ordered_json result_json(const WriteResult& result) {
   return {{"written", result.written},
           {"unchanged", result.unchanged},
           {"removed", result.removed},

@@ -15,7 +15,7 @@ namespace irisgen::cli {
 /// One line for each file that was (or, on a dry run, would be) written or removed, and a closing line.
 void print_result(const std::filesystem::path& folder, const WriteResult& result, bool dry_run);
 
-nlohmann::ordered_json to_json(const WriteResult& result);
+nlohmann::ordered_json result_json(const WriteResult& result);
 
 /// The files that what is made from a specification depends on: itself, unless it came from standard input, and
 /// further ones.

@@ -32,7 +32,7 @@ struct GenerateCommand {
   bool json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* generate_footer =
     R"(Writes, for every kernel, world and target, NAME.wWORLD.TARGET.hip and .json (the manifest), and for every kernel
 NAME.hpp (the typed launcher); parts of an operation have sources NAME.wWORLD.TARGET.PART.hip. With --bare, for programs
 that do not link irisgen's runtime: self-contained sources, and NAME.wWORLD.TARGET.bare.hpp, which includes them and
@@ -88,7 +88,7 @@ ExitCode generate_spec(const GenerateCommand& options) {
   if (!options.depfile.empty() && !options.dry_run)
     write_depfile(options, files, sources_of(plan_all(spec, targets, generation.plan)));
   if (options.json) {
-    print_json(to_json(result));
+    print_json(result_json(result));
   } else if (!options.quiet) {
     print_result(options.folder, result, options.dry_run);
   }
@@ -100,7 +100,7 @@ ExitCode generate_spec(const GenerateCommand& options) {
 void add_generate(CLI::App& program, Action& action) {
   auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = program.add_subcommand("generate", "Write the HIP source, launcher and manifest of every kernel");
-  command->footer(footer);
+  command->footer(generate_footer);
   command->add_option("SPEC", options->spec, spec_help)->required();
   command->add_option("-o,--output-dir", options->folder, "Folder to write to; made if need be")->required();
   command->add_option("--target", options->targets, "Target to write for (repeatable; default: all)")

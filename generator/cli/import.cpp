@@ -31,7 +31,7 @@ struct ImportCommand {
   bool json = false;
 };
 
-constexpr const char* footer =
+constexpr const char* import_footer =
     R"(Reads a kernel of HIP or CUDA, or one over <iris/device/…>, by Clang: nothing of it runs, and neither HIP nor CUDA need
 be installed. Prints, or writes, a first description, and on standard error what must change in the source, line by line.
 What is a guess bears a comment. docs/import.md tells what becomes of what.
@@ -87,7 +87,7 @@ ExitCode import_source(const ImportCommand& command) {
   const bool is_refused = std::ranges::any_of(imported.findings, is_error);
   if (!is_refused && !command.output.empty()) write_file(command.output, imported.description);
   if (command.json) {
-    nlohmann::ordered_json json = to_json({report}).at(0);
+    nlohmann::ordered_json json = to_json(report);
     json["entry"] = imported.entry;
     json["complete"] = imported.complete;
     json["description"] = imported.description;
@@ -104,7 +104,7 @@ ExitCode import_source(const ImportCommand& command) {
 void add_import(CLI::App& program, Action& action) {
   auto command = std::make_shared<ImportCommand>();
   CLI::App* app = program.add_subcommand("import", "Describe a kernel that exists, and list what must change in it");
-  app->footer(footer);
+  app->footer(import_footer);
   app->add_option("FILE", command->file, "Source of HIP or CUDA; - for standard input")->required();
   app->add_option("--entry", command->entry, "The kernel, where the source has several");
   app->add_option("--world", command->world, "Ranks that the description names")->check(CLI::Range(1, max_ranks));

@@ -24,7 +24,7 @@ struct LintOptions {
   bool list = false;
 };
 
-constexpr const char* footer =
+constexpr const char* lint_footer =
     R"(Kernels written over <iris/device/…> are read by Clang, and nothing of them runs. A comment takes a finding back:
 // NOLINT(iris-volatile) on its line, // NOLINTNEXTLINE(iris-…) on the one before.
 
@@ -109,7 +109,7 @@ ExitCode lint(const LintOptions& options) {
 void add_lint(CLI::App& program, Action& action) {
   auto options = std::make_shared<LintOptions>();
   CLI::App* command = program.add_subcommand("lint", "Find mistakes in kernels of your own");
-  command->footer(footer);
+  command->footer(lint_footer);
   command->add_option("FILE", options->files, "Sources over <iris/device/…>; - for standard input");
   command->add_flag("--json", options->json, "Print the findings of each file as JSON");
   command->add_option("--sarif", options->sarif, "Write the findings of all files as SARIF 2.1.0");

@@ -35,13 +35,15 @@ std::string render(const LintedFile& file, bool color) {
   return text;
 }
 
+Json to_json(const LintedFile& file) {
+  Json findings = Json::array();
+  for (const SourceDiagnostic& finding : file.findings) findings.push_back(json_of(finding));
+  return {{"file", file.name}, {"findings", std::move(findings)}};
+}
+
 Json to_json(const std::vector<LintedFile>& files) {
   Json all = Json::array();
-  for (const LintedFile& file : files) {
-    Json findings = Json::array();
-    for (const SourceDiagnostic& finding : file.findings) findings.push_back(json_of(finding));
-    all.push_back({{"file", file.name}, {"findings", std::move(findings)}});
-  }
+  for (const LintedFile& file : files) all.push_back(to_json(file));
   return all;
 }
 

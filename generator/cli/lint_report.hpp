@@ -17,6 +17,7 @@ struct LintedFile {
 /// Every finding as irisgen::render shows it.
 std::string render(const LintedFile& file, bool color);
 
+nlohmann::ordered_json to_json(const LintedFile& file);
 nlohmann::ordered_json to_json(const std::vector<LintedFile>& files);
 
 /// SARIF 2.1.0, the format of code scanning: one run, columns in Unicode code points.

@@ -9,6 +9,7 @@
 #include "generator/cli/machine.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/spec.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* footer = R"(Examples:
+constexpr const char* list_footer = R"(Examples:
   irisgen list
   irisgen list --json | jq -r '.targets[] | select(.devices > 0).name'   targets that run here)";
 
@@ -102,7 +103,7 @@ ExitCode list(bool json) {
 void add_list(CLI::App& program, Action& action) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = program.add_subcommand("list", "List patterns, variants, dtypes and targets");
-  command->footer(footer);
+  command->footer(list_footer);
   command->add_flag("--json", *json, "Print JSON");
   command->callback([json, &action] { action = [json] { return list(*json); }; });
 }

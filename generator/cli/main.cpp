@@ -20,7 +20,7 @@ namespace {
 constexpr auto subcommands = {add_check,  add_explain, add_generate, add_compile, add_run,    add_bench, add_tune,
                               add_import, add_lint,    add_list,     add_schema,  add_doctor, add_cache};
 
-constexpr const char* footer = R"(A first walk:
+constexpr const char* program_footer = R"(A first walk:
   irisgen check spec.yaml                     is the description right?
   irisgen explain spec.yaml                   what will be made of it, and why
   irisgen run spec.yaml                       run it on the CPU, every element verified
@@ -129,7 +129,7 @@ ExitCode run_program(int argc, char** argv) {
       "and runs it."};
   program.name("irisgen");
   program.set_version_flag("--version", "irisgen " IRISGEN_VERSION);
-  program.footer(footer);
+  program.footer(program_footer);
   program.require_subcommand(1);
   program.get_formatter()->column_width(36);
 

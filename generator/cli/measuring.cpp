@@ -8,6 +8,7 @@
 #include "generator/cli/options.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "generator/language/unicode.hpp"
 #include "iris/bench.hpp"
 #include "irisgen/plan.hpp"
@@ -48,7 +49,7 @@ void require_values(const Spec& spec, const Target& target) {
       const UserKernel& user = plan.user.value();
       const auto said = std::ranges::find(user.arguments, scalar.name, &UserArgument::name);
       report.error(said == user.arguments.end() ? user.where_entry : said->where,
-                   user.entry + " takes " + irisgen::quoted(scalar.name) + " by value, and nothing says which; add " +
+                   user.entry + " takes " + in_quotes(scalar.name) + " by value, and nothing says which; add " +
                        "arguments: {" + scalar.name + ": {value: 1}}, say");
     }
   }

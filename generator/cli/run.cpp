@@ -44,7 +44,7 @@ struct RunCommand {
   bool processes = false;
 };
 
-constexpr const char* footer =
+constexpr const char* run_footer =
     R"(Every kernel of the specification is compiled and launched on all its ranks. Outputs are poisoned first, and every
 element of every rank is checked against a float64 reference; the largest error is shown with its place and its
 tolerance. Inputs that are not given are seeded random numbers. {rank} in a file's name is each rank's number.
@@ -152,7 +152,7 @@ ExitCode run(const RunCommand& command) {
 void add_run(CLI::App& program, Action& action) {
   auto command = std::make_shared<RunCommand>();
   CLI::App* app = program.add_subcommand("run", "Run kernels and verify every element");
-  app->footer(footer);
+  app->footer(run_footer);
   app->add_option("SPEC", command->spec, spec_help)->required();
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--target", command->target, "Where to run")->capture_default_str();

@@ -9,6 +9,7 @@
 
 #include "generator/cli/tensors.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "generator/plan/describe.hpp"
 
 namespace irisgen::cli {

@@ -10,7 +10,7 @@
 namespace irisgen::cli {
 namespace {
 
-constexpr const char* footer = R"(The schema is the authority for validation, and what an editor completes from:
+constexpr const char* schema_footer = R"(The schema is the authority for validation, and what an editor completes from:
   irisgen schema > spec.schema.json
   # yaml-language-server: $schema=spec.schema.json      (first line of a specification)
 
@@ -30,7 +30,7 @@ ExitCode print_schema(const std::string& name) {
 void add_schema(CLI::App& program, Action& action) {
   auto name = std::make_shared<std::string>("spec");
   CLI::App* command = program.add_subcommand("schema", "Print the language's JSON Schema");
-  command->footer(footer);
+  command->footer(schema_footer);
   command->add_option("NAME", *name, "Which schema")
       ->check(CLI::IsMember({"spec", "manifest", "tuning"}))
       ->capture_default_str();

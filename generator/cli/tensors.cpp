@@ -12,6 +12,7 @@
 #include "generator/cli/files.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "iris/npy.hpp"
 
 namespace irisgen::cli {

@@ -58,15 +58,6 @@ std::string human_bytes(double bytes) {
   return text.data();
 }
 
-std::string join(const std::vector<std::string>& values, std::string_view separator) {
-  std::string text;
-  for (const auto& value : values) {
-    if (!text.empty()) text += separator;
-    text += value;
-  }
-  return text;
-}
-
 Progress::Progress() : visible_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {

@@ -28,9 +28,6 @@ class Table {
 /// 1536 -> "1.5 KiB".
 std::string human_bytes(double bytes);
 
-/// `values` joined by `separator`.
-std::string join(const std::vector<std::string>& values, std::string_view separator = ", ");
-
 /// A line of progress on standard error that overwrites itself. Silent unless standard error is a terminal.
 class Progress {
  public:

@@ -23,6 +23,7 @@
 #include "generator/cli/processes.hpp"
 #include "generator/cli/program.hpp"
 #include "generator/cli/terminal.hpp"
+#include "generator/language/join.hpp"
 #include "generator/plan/describe.hpp"
 #include "iris/bench.hpp"
 #include "iris/tuning.hpp"
@@ -51,7 +52,7 @@ struct TuneCommand {
   bool processes = false;
 };
 
-constexpr const char* footer =
+constexpr const char* tune_footer =
     R"(Measures which variant and configuration of each kernel is the fastest on this machine's GPUs, one for each rank, and
 writes it into a tuning table, which `variant: auto` asks from then on in `run`, `bench` and programs that compile at
 run time (and with --tuning in `generate`, `compile` and `explain`). Every candidate's results are verified before it is
@@ -326,7 +327,7 @@ ExitCode tune(const TuneCommand& command) {
 void add_tune(CLI::App& program, Action& action) {
   auto command = std::make_shared<TuneCommand>();
   CLI::App* app = program.add_subcommand("tune", "Measure what runs best on this machine's GPUs, for `variant: auto`");
-  app->footer(footer);
+  app->footer(tune_footer);
   app->add_option("SPEC", command->spec, spec_help)->required();
   app->add_option("--target", command->target, "GPU target (default: that of the first GPU)");
   app->add_option(

@@ -9,6 +9,7 @@
 #include "generator/emit/bare_memory.hpp"
 #include "generator/emit/cpp_types.hpp"
 #include "generator/emit/layout.hpp"
+#include "generator/language/join.hpp"
 #include "iris/device/abi.hpp"
 
 namespace irisgen {
@@ -25,12 +26,6 @@ struct Statement {
   std::string before;
   std::string call;
 };
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text.append(text.empty() ? "" : ", ").append(part);
-  return text;
-}
 
 /// A dimension's length in a launch.
 Amount length_of(const iris::Dimension& dimension, const Plan& plan) {

@@ -5,6 +5,7 @@
 
 #include "generator/emit/cpp_types.hpp"
 #include "generator/emit/layout.hpp"
+#include "generator/language/join.hpp"
 #include "generator/language/names.hpp"
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/describe.hpp"
@@ -12,12 +13,6 @@
 
 namespace irisgen {
 namespace {
-
-std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  std::string text;
-  for (const std::string& part : parts) text.append(text.empty() ? "" : separator).append(part);
-  return text;
-}
 
 void add_once(std::vector<std::string>& texts, std::string text) {
   if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
@@ -49,7 +44,7 @@ std::string shapes(std::span<const LauncherBuild> builds, std::size_t argument) 
     add_once(distinct, shape);
     add_once(by_world, shape + " in a world of " + std::to_string(plan.problem.world));
   }
-  return distinct.size() == 1 ? distinct[0] : join(by_world, ", ");
+  return distinct.size() == 1 ? distinct[0] : join(by_world);
 }
 
 /// What the source of a user's kernel says of it.
@@ -107,7 +102,7 @@ std::string map_initialiser(const std::vector<std::string>& names, const std::st
     std::string entry = "{\"" + name;
     entries.push_back(entry.append("\", ").append(prefix).append(name).append("}"));
   }
-  return "{" + join(entries, ", ") + "}";
+  return "{" + join(entries) + "}";
 }
 
 /// The call of a launch on `values`, which begins with `head`: behind them the numbers that the kernel takes by value.
@@ -159,8 +154,8 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
   for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
-         in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
-         lay_out_signature("    void* const buffers[] = {", join(buffers, ", "), "};") + "\n" +
+         in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters), ") {") + "\n" +
+         lay_out_signature("    void* const buffers[] = {", join(buffers), "};") + "\n" +
          launch_call(plan, "    operation_.launch(",
                      "buffers, " + map_initialiser(plan.problem.dynamic_extents(), "") + ", stream") +
          "\n  }\n";
@@ -191,10 +186,10 @@ std::string call_operator_on_tensors(const Plan& plan) {
   }
   for (const std::string& name : extents) parameters.push_back("std::int64_t " + name);
   parameters.emplace_back("iris::Stream stream = nullptr");
-  const std::string values = join(tensors, ", ") + "}, " + map_initialiser(extents, "") + ", stream";
+  const std::string values = join(tensors) + "}, " + map_initialiser(extents, "") + ", stream";
   return std::string("\n  /// The same on tensors, whose dtypes, shapes and strides are checked") +
          (plan.problem.is_static() ? "" : "; the shapes tell the extents") + ".\n" +
-         lay_out_signature("  void operator()(", join(parameters, ", "), ") {") + "\n" +
+         lay_out_signature("  void operator()(", join(parameters), ") {") + "\n" +
          launch_call(plan, "    operation_.launch({", values) + "\n  }\n";
 }
 

@@ -98,7 +98,7 @@ fs::path description_of(const std::string& owner, const fs::path& folder) {
 }
 
 /// What one run does to a folder; made before anything is touched.
-struct Work {
+struct FolderWork {
   std::vector<const OutputFile*> write;
   WriteResult result;
   Record before, during, after;  ///< the record; `during` owns what is being written and what is being removed
@@ -106,7 +106,7 @@ struct Work {
 
 /// A file of another owner may not be overwritten. One whose description is gone (renamed, say) owns nothing any more:
 /// all that it wrote is taken over.
-void settle_foreign(const Folder& folder, const std::string& owner, const std::string& name, Work& work) {
+void settle_foreign(const Folder& folder, const std::string& owner, const std::string& name, FolderWork& work) {
   const auto is_foreign = [&](const auto& entry) { return entry.first != owner && entry.second.contains(name); };
   const auto foreign = std::ranges::find_if(work.before, is_foreign);
   if (foreign == work.before.end()) return;
@@ -124,7 +124,7 @@ void settle_foreign(const Folder& folder, const std::string& owner, const std::s
 }
 
 void plan_file(const Folder& folder, const std::string& owner, const OutputFile& file, const WriteOptions& options,
-               Work& work) {
+               FolderWork& work) {
   settle_foreign(folder, owner, file.name, work);
   const auto present = folder.read(file.name);
   const std::string hash = iris::sha256_hex(file.content);
@@ -148,7 +148,7 @@ void plan_file(const Folder& folder, const std::string& owner, const OutputFile&
   work.result.written.push_back(file.name);
 }
 
-void plan_removals(const Folder& folder, const std::string& owner, Work& work) {
+void plan_removals(const Folder& folder, const std::string& owner, FolderWork& work) {
   const auto mine = work.before.find(owner);
   if (mine == work.before.end()) return;
   for (const auto& [name, hash] : mine->second) {
@@ -160,9 +160,9 @@ void plan_removals(const Folder& folder, const std::string& owner, Work& work) {
   }
 }
 
-Work plan_work(const Folder& folder, const std::string& owner, std::span<const OutputFile> files,
-               const WriteOptions& options) {
-  Work work;
+FolderWork plan_work(const Folder& folder, const std::string& owner, std::span<const OutputFile> files,
+                     const WriteOptions& options) {
+  FolderWork work;
   work.before = read_record(folder);
   work.after = work.before;
   work.after.erase(owner);
@@ -196,7 +196,7 @@ WriteResult write_folder(const fs::path& path, const std::string& owner, std::sp
   }
   make_folder(path);
   const Folder folder(path);
-  const Work work = plan_work(folder, owner, files, options);
+  const FolderWork work = plan_work(folder, owner, files, options);
   if (options.dry_run) return work.result;
   if (work.during != work.before) write_record(folder, work.during);
   for (const OutputFile* file : work.write) folder.write(file->name, file->content);

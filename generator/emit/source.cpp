@@ -8,6 +8,7 @@
 #include "generator/emit/inliner.hpp"
 #include "generator/emit/layout.hpp"
 #include "generator/emit/template_text.hpp"
+#include "generator/language/join.hpp"
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/describe.hpp"
 
@@ -24,12 +25,6 @@ std::string_view launch_bound(Platform platform) {
       return "";
   }
   return "";
-}
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text.append(text.empty() ? "" : ", ").append(part);
-  return text;
 }
 
 /// The template's OperandMaps. Arguments without dimensions are the operands' scales, a's first.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "generator/language/text_style.hpp"
 #include "generator/language/unicode.hpp"
 
 namespace irisgen {
@@ -15,12 +16,6 @@ constexpr std::size_t max_shown = 50;
 constexpr std::size_t max_message = 1000;  // code points
 constexpr int columns_around = 60;         // of a quoted line, on each side of the error
 constexpr std::size_t max_word = 64;       // longer words are near to nothing
-
-struct Style {
-  std::string_view bold, red, green, plain;
-};
-constexpr Style no_style = {"", "", "", ""};
-constexpr Style ansi_style = {"\033[1m", "\033[1;31m", "\033[1;32m", "\033[0m"};
 
 // Walks forward through the lines of a text, without their ends.
 class Lines {
@@ -89,13 +84,13 @@ std::string render_detail(std::string_view detail) {
   return text;
 }
 
-std::string render_one(const std::string& file, const Diagnostic& diagnostic, Lines& lines, const Style& style) {
+std::string render_one(const std::string& file, const Diagnostic& diagnostic, Lines& lines, const TextStyle& style) {
   const auto [line, column] = diagnostic.where;
   std::string text(style.bold);
   text += diagnostic.where == world_option ? "--world" : printable(file, max_message);
   if (line > 0) text += ":" + std::to_string(line) + ":" + std::to_string(column);
   const bool error = diagnostic.severity == Severity::error;
-  text.append(": ").append(style.plain).append(error ? style.red : style.bold).append(error ? "error:" : "note:");
+  text.append(": ").append(style.plain).append(error ? style.error : style.bold).append(error ? "error:" : "note:");
   text.append(style.plain).append(" ");
   text += printable(diagnostic.message, max_message);
   if (line <= 0 || !lines.any()) return text + render_detail(diagnostic.detail);
@@ -104,7 +99,7 @@ std::string render_one(const std::string& file, const Diagnostic& diagnostic, Li
   std::string number = std::to_string(line);
   number.insert(0, 5 - std::min<std::size_t>(5, number.size()), ' ');
   text += "\n" + number + " | " + shown.line + "\n" + std::string(number.size(), ' ') + " | " + shown.indent;
-  return text.append(style.green).append("^").append(style.plain) + render_detail(diagnostic.detail);
+  return text.append(style.mark).append("^").append(style.plain) + render_detail(diagnostic.detail);
 }
 
 char lower(char c) {

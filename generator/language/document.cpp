@@ -272,7 +272,7 @@ class Builder final : public YAML::EventHandler {
   void start_member(Position where, const std::string& key) {
     Frame& frame = frames_.back();
     if (!frame.keys.insert(key).second) {
-      return drop_key(where, "duplicate key " + quoted(key) + "; it stands in this map already: remove one of them");
+      return drop_key(where, "duplicate key " + in_quotes(key) + "; it stands in this map already: remove one of them");
     }
     set_key({key, where, {}}, false);
   }
@@ -361,6 +361,10 @@ auto* find_member(auto& value, std::string_view key) {
 }
 
 }  // namespace
+
+const std::string* text_of(const Value* value) {
+  return value ? value->as<std::string>() : nullptr;
+}
 
 const Value* Value::find(std::string_view key) const {
   return find_member(*this, key);

@@ -48,6 +48,9 @@ struct Member {
   Value value;
 };
 
+/// The text that a value is, or nullptr; also where there is no value.
+const std::string* text_of(const Value* value);
+
 /// Levels of lists and maps within each other that a document may have.
 inline constexpr std::size_t max_depth = 64;
 

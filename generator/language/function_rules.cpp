@@ -27,12 +27,12 @@ std::optional<double> error_bound(const Value& function, std::string_view key, R
   const Value* value = function.find(key);
   const std::optional<double> number = number_of(value);
   if (number && !(*number >= 0 && *number <= 1e30)) {
-    report.error(value->where, irisgen::quoted(key) + " bounds a difference, so write a number from 0 to 1e30");
+    report.error(value->where, in_quotes(key) + " bounds a difference, so write a number from 0 to 1e30");
   }
   return number;
 }
 
-UserFunction::Argument read_argument(const Member& member) {
+UserFunction::Argument read_function_argument(const Member& member) {
   UserFunction::Argument argument{.name = member.key, .where = member.where};
   const Value* per = member.value.find("per");
   if (const auto* word = per ? per->as<std::string>() : nullptr) {
@@ -62,7 +62,7 @@ std::optional<UserFunction> read_function(const Value* value, Report& report) {
   function.absolute = error_bound(*value, "absolute", report);
   const Value* arguments = value->find("arguments");
   if (const Object* named = arguments ? arguments->as<Object>() : nullptr) {
-    for (const Member& argument : *named) function.arguments.push_back(read_argument(argument));
+    for (const Member& argument : *named) function.arguments.push_back(read_function_argument(argument));
   }
   return function;
 }

@@ -46,7 +46,7 @@ std::string found(const Value& value) {
   if (const auto* yes = value.as<bool>()) return *yes ? "true" : "false";
   if (const auto* number = value.as<std::int64_t>()) return std::to_string(*number);
   if (const auto* number = value.as<double>()) return shown(*number);
-  if (const auto* text = value.as<std::string>()) return "the string " + quoted(*text);
+  if (const auto* text = value.as<std::string>()) return "the string " + in_quotes(*text);
   if (value.as<Array>()) return "a list";
   return "a map";
 }
@@ -149,7 +149,7 @@ class Checker {
     const auto* text = value.as<std::string>();
     if (!text) return wrong_type(node, value, name);
     const std::string context = name.context.empty() ? "" : " for " + std::string(name.context);
-    fail(value, "unknown " + std::string(without_article(name.label)) + " " + quoted(*text) + context +
+    fail(value, "unknown " + std::string(without_article(name.label)) + " " + in_quotes(*text) + context +
                     suggestion(*text, words_of(node)));
   }
 
@@ -167,7 +167,7 @@ class Checker {
     }
     const bool empty = node.min_length && length < *node.min_length;
     if (!empty && !(node.pattern && !std::regex_match(text, *node.pattern))) return;
-    fail(value, std::string(name.label) + " must be " + expected(node) + ", not " + quoted(text) + "; " +
+    fail(value, std::string(name.label) + " must be " + expected(node) + ", not " + in_quotes(text) + "; " +
                     lower_first(node.description));
   }
 
@@ -264,7 +264,7 @@ class Checker {
     if (!nearest(member.key, words)) hint = home_of(node, member.key);
     if (hint.empty()) hint = suggestion(member.key, words);
     report_.error(member.where,
-                  "unknown key " + quoted(member.key) + " of " + std::string(label_of(node, name)) + hint);
+                  "unknown key " + in_quotes(member.key) + " of " + std::string(label_of(node, name)) + hint);
     member.value.content = Invalid{};
     return nearest(member.key, words);
   }

@@ -2,24 +2,19 @@
 
 #include <algorithm>
 
+#include "generator/language/text_style.hpp"
 #include "generator/language/unicode.hpp"
 
 namespace irisgen {
 namespace {
 
-using Severity = SourceDiagnostic::Severity;
+using SourceSeverity = SourceDiagnostic::Severity;
 
-constexpr std::size_t max_message = 2000;  // code points
-constexpr std::size_t bytes_around = 80;   // of a quoted line, on each side of the range's begin
-
-struct Style {
-  std::string_view bold, error, warning, mark, plain;
-};
-constexpr Style no_style = {"", "", "", "", ""};
-constexpr Style ansi_style = {"\033[1m", "\033[1;31m", "\033[1;35m", "\033[1;32m", "\033[0m"};
+constexpr std::size_t max_text = 2000;    // code points
+constexpr std::size_t bytes_around = 80;  // of a quoted line, on each side of the range's begin
 
 /// The line as a terminal can show it, and below it ^~~~ under the range; both from a little before the range on.
-void quote(std::string& text, const SourceRange& where, const std::vector<FixIt>& fix_its, const Style& style) {
+void quote(std::string& text, const SourceRange& where, const std::vector<FixIt>& fix_its, const TextStyle& style) {
   const std::string& line = where.source_line;
   const std::size_t begin = std::min(static_cast<std::size_t>(std::max(where.column, 1)) - 1, line.size());
   const bool one_line = where.end_line == where.line && where.end_column > where.column;
@@ -53,20 +48,20 @@ void quote(std::string& text, const SourceRange& where, const std::vector<FixIt>
     text.append(margin).append(" | ").append(style.mark).append(inserts ? "insert at " : "write for ");
     text.append(std::to_string(fix_it.where.line)).append(":").append(std::to_string(fix_it.where.column));
     if (!inserts) text.append("-").append(std::to_string(fix_it.where.end_column - 1));
-    text.append(": ").append(printable(fix_it.text, max_message)).append(style.plain).append("\n");
+    text.append(": ").append(printable(fix_it.text, max_text)).append(style.plain).append("\n");
   }
 }
 
-void append(std::string& text, const SourceDiagnostic& diagnostic, const Style& style) {
+void append(std::string& text, const SourceDiagnostic& diagnostic, const TextStyle& style) {
   const auto& where = diagnostic.where;
-  text.append(style.bold).append(printable(where.file, max_message));
+  text.append(style.bold).append(printable(where.file, max_text));
   if (where.line > 0)
     text.append(":").append(std::to_string(where.line)).append(":").append(std::to_string(where.column));
   text.append(": ").append(style.plain);
-  const bool error = diagnostic.severity == Severity::error;
-  text.append(error ? style.error : diagnostic.severity == Severity::warning ? style.warning : style.bold);
+  const bool error = diagnostic.severity == SourceSeverity::error;
+  text.append(error ? style.error : diagnostic.severity == SourceSeverity::warning ? style.warning : style.bold);
   text.append(to_string(diagnostic.severity)).append(": ").append(style.plain).append(style.bold);
-  text.append(printable(diagnostic.message, max_message)).append(style.plain);
+  text.append(printable(diagnostic.message, max_text)).append(style.plain);
   if (!diagnostic.rule.empty()) text.append(" [").append(diagnostic.rule).append("]");
   text += "\n";
   if (where.line > 0) quote(text, where, diagnostic.fix_its, style);
@@ -76,7 +71,7 @@ void append(std::string& text, const SourceDiagnostic& diagnostic, const Style& 
 }  // namespace
 
 std::string_view to_string(SourceDiagnostic::Severity severity) {
-  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+  return severity == SourceSeverity::error ? "error" : severity == SourceSeverity::warning ? "warning" : "note";
 }
 
 std::string render(const SourceDiagnostic& diagnostic, bool color) {

@@ -14,10 +14,6 @@ namespace {
 /// Builds that lists make of one entry: few lines of text must not ask for millions.
 constexpr std::size_t most_builds = 1024;
 
-const std::string* text_of(const Value* value) {
-  return value ? value->as<std::string>() : nullptr;
-}
-
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   return text;
@@ -115,12 +111,12 @@ class KernelReader {
 
   void check_name(const std::string& name) {
     if (is_reserved(name)) {
-      report_.error(place_of("name"), quoted(name) + " means something in C++ already; choose another name");
+      report_.error(place_of("name"), in_quotes(name) + " means something in C++ already; choose another name");
     } else if (is_for_macros(name)) {
       report_.error(place_of("name"),
-                    quoted(name) + " is in capitals alone, as C keeps them for macros; write it in small letters");
+                    in_quotes(name) + " is in capitals alone, as C keeps them for macros; write it in small letters");
     } else if (name.find("__") != std::string::npos) {
-      report_.error(place_of("name"), quoted(name) +
+      report_.error(place_of("name"), in_quotes(name) +
                                           " has two underscores in a row, which C++ keeps to itself; "
                                           "choose another name");
     }
@@ -181,7 +177,7 @@ class KernelReader {
     if (!object) return;
     for (const Member& key : *object) {
       if (kernel.config.contains(key.key)) {
-        report_.error(key.where, "config sets " + quoted(key.key) + " already; remove it there to have it tuned");
+        report_.error(key.where, "config sets " + in_quotes(key.key) + " already; remove it there to have it tuned");
       }
       const auto* values = key.value.as<Array>();
       if (!values) continue;
@@ -304,11 +300,11 @@ class Names {
     const auto [owner, is_new] = classes_.try_emplace(class_name(name), name);
     if (!first) {
       const bool same = entry->second == name;
-      report_.error(where, same ? "another kernel is named " + quoted(name) + " already; choose another name"
-                                : quoted(name) + " differs from " + quoted(entry->second) +
+      report_.error(where, same ? "another kernel is named " + in_quotes(name) + " already; choose another name"
+                                : in_quotes(name) + " differs from " + in_quotes(entry->second) +
                                       " in upper and lower case only; choose another name");
     } else if (!is_new) {
-      report_.error(where, "kernels " + quoted(owner->second) + " and " + quoted(name) +
+      report_.error(where, "kernels " + in_quotes(owner->second) + " and " + in_quotes(name) +
                                " would share the launcher's class " + owner->first + "; rename one");
     }
   }

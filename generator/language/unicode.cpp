@@ -94,7 +94,7 @@ std::string printable(std::string_view text, std::size_t max_points) {
   return result;
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   return "'" + printable(word, 60) + "'";
 }
 

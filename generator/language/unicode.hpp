@@ -28,7 +28,7 @@ Glyph glyph_of(std::string_view text, std::size_t offset, const CodePoint& point
 std::string printable(std::string_view text, std::size_t max_points);
 
 /// A user's word as messages show it: 'word', printable, at most 60 code points.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 /// The text as it is without U+FEFF at its start, which some editors write.
 std::string without_byte_order_mark(std::string text);

@@ -9,10 +9,6 @@
 namespace irisgen {
 namespace {
 
-const std::string* text_of(const Value* value) {
-  return value ? value->as<std::string>() : nullptr;
-}
-
 const Object* map_of(const Value* value) {
   return value ? value->as<Object>() : nullptr;
 }
@@ -25,7 +21,7 @@ double number_of(const Value& reference, std::string_view key, double most, Repo
   const double result = integer ? static_cast<double>(*integer) : number ? *number : 0;
   if (!(result >= 0 && result <= most)) {
     const std::string limit = most == 1 ? "1" : "1e30";
-    report.error(value->where, irisgen::quoted(key) + " bounds a difference, so write a number from 0 to " + limit);
+    report.error(value->where, in_quotes(key) + " bounds a difference, so write a number from 0 to " + limit);
   }
   return result;
 }
@@ -74,8 +70,8 @@ UserReference read_reference(const Value& value, Report& report) {
     report.error(value.where, has_files ? "a reference is a source or files, not both; remove one"
                                         : "a reference names a source and its function, or files; or write none");
   } else if (has_source && !value.find("function")) {
-    report.error(value.where, "which function of " + irisgen::quoted(reference.source) +
-                                  " is the reference? add function: its name");
+    report.error(value.where,
+                 "which function of " + in_quotes(reference.source) + " is the reference? add function: its name");
   } else if (has_files && value.find("function")) {
     report.error(value.find("function")->where, "'function' goes with a source; remove it");
   }
@@ -116,7 +112,7 @@ void refuse_without_source(const Value& kernel, Report& report) {
   for (const Member& member : *object) {
     if (std::ranges::find(keys, member.key) == keys.end() || member.value.invalid()) continue;
     report.error(member.where,
-                 irisgen::quoted(member.key) + " goes with a kernel of your own; add source: its file, or remove it");
+                 in_quotes(member.key) + " goes with a kernel of your own; add source: its file, or remove it");
   }
 }
 

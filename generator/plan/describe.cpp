@@ -25,7 +25,7 @@ std::string describe_user(const KernelPlan& kernel) {
 }
 
 /// `, epilogue gelu of gelu.hip`
-std::string describe(const std::vector<FunctionPlan>& functions) {
+std::string describe_functions(const std::vector<FunctionPlan>& functions) {
   std::string text;
   for (const FunctionPlan& function : functions) {
     text.append(", ").append(to_string(function.role)).append(" ");
@@ -56,13 +56,14 @@ std::string pattern_words(std::string_view pattern) {
 std::string describe(const Plan& plan) {
   const bool is_user = plan.problem.pattern == user_pattern;
   const std::string what = is_user ? describe_user(plan.kernels.front())
-                                   : describe(plan.problem, plan.variant) + describe(plan.function_plans);
+                                   : describe(plan.problem, plan.variant) + describe_functions(plan.function_plans);
   return what + ", for " + std::string(plan.target->name);
 }
 
 std::string describe(const Plan& plan, const KernelPlan& kernel) {
-  const std::string what =
-      kernel.source ? describe_user(kernel) : describe(kernel.problem, kernel.variant) + describe(kernel.functions);
+  const std::string what = kernel.source
+                               ? describe_user(kernel)
+                               : describe(kernel.problem, kernel.variant) + describe_functions(kernel.functions);
   return what + ", for " + std::string(plan.target->name);
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "generator/language/join.hpp"
 #include "generator/manifest/manifest_json.hpp"
 #include "generator/plan/describe.hpp"
 
@@ -44,7 +45,7 @@ std::string fixed(double value, int digits) {
   return {buffer.data(), end.ptr};
 }
 
-std::string microseconds(double value) {
+std::string time_text(double value) {
   return fixed(value, value < 100 ? 2 : 0) + " µs";
 }
 
@@ -118,12 +119,6 @@ std::vector<Row> argument_rows(const Plan& plan) {
 
 std::string name_of(const KernelPlan& kernel) {
   return kernel.part.empty() ? "the kernel" : kernel.part;
-}
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text.append(text.empty() ? "" : ", ").append(word);
-  return text;
 }
 
 /// Nothing where it is the whole.
@@ -213,8 +208,8 @@ std::vector<Row> cost_rows(const Plan& plan) {
   rows.push_back({"in place", std::string(describe(plan.in_place))});
   rows.push_back({"over the links", link_text(plan)});
   if (prediction.time_us > 0) {
-    rows.push_back({"predicted",
-                    microseconds(prediction.time_us) + " a launch; the floor is " + microseconds(prediction.floor_us)});
+    rows.push_back(
+        {"predicted", time_text(prediction.time_us) + " a launch; the floor is " + time_text(prediction.floor_us)});
   }
   if (!prediction.basis.empty()) rows.push_back({"basis", prediction.basis});
   return rows;
@@ -226,7 +221,7 @@ std::string measured_text(const Plan& plan) {
   std::vector<Row> rows = {{"variant", "predicted", "measured at " + plan.measured_at}};
   for (const Alternative& each : plan.alternatives) {
     if (each.measured_us == 0) continue;
-    rows.push_back({each.variant, each.time_us > 0 ? microseconds(each.time_us) : "-", microseconds(each.measured_us)});
+    rows.push_back({each.variant, each.time_us > 0 ? time_text(each.time_us) : "-", time_text(each.measured_us)});
   }
   return "\n" + table(rows);
 }
@@ -273,9 +268,9 @@ std::vector<std::pair<std::string, std::string>> side_rows(const Plan& plan) {
     rows.emplace_back(prefix + "flags", std::to_string(kernel.flags));
   }
   for (const Alternative& other : plan.alternatives) {
-    if (other.time_us > 0) rows.emplace_back("predicted, " + other.variant, microseconds(other.time_us));
+    if (other.time_us > 0) rows.emplace_back("predicted, " + other.variant, time_text(other.time_us));
   }
-  if (plan.prediction.time_us > 0) rows.emplace_back("floor", microseconds(plan.prediction.floor_us));
+  if (plan.prediction.time_us > 0) rows.emplace_back("floor", time_text(plan.prediction.floor_us));
   if (plan.problem.is_static()) rows.emplace_back("over the links", bytes_text(plan.prediction.link_bytes));
   return rows;
 }

@@ -30,7 +30,7 @@ class Parser {
 
   Dimension parse() {
     const Dimension result = sum();
-    if (at_ < text_.size()) refuse("unexpected '" + std::string(1, text_[at_]) + "' in " + irisgen::quoted(text_));
+    if (at_ < text_.size()) refuse("unexpected '" + std::string(1, text_[at_]) + "' in " + in_quotes(text_));
     return result;
   }
 
@@ -75,9 +75,9 @@ class Parser {
 
   Dimension primary() {
     if (take('(')) {
-      if (++depth_ > deepest) refuse("too many parentheses in " + irisgen::quoted(text_));
+      if (++depth_ > deepest) refuse("too many parentheses in " + in_quotes(text_));
       const Dimension inner = sum();
-      if (!take(')')) refuse("a ')' is missing in " + irisgen::quoted(text_));
+      if (!take(')')) refuse("a ')' is missing in " + in_quotes(text_));
       --depth_;
       return inner;
     }
@@ -87,7 +87,7 @@ class Parser {
       ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     skip_spaces();
-    if (word.empty()) refuse("a number or a name is missing in " + irisgen::quoted(text_));
+    if (word.empty()) refuse("a number or a name is missing in " + in_quotes(text_));
     return std::isdigit(static_cast<unsigned char>(word[0])) != 0 ? number(word) : named(word);
   }
 

@@ -20,7 +20,7 @@ std::runtime_error error_of(const Manifest& manifest, const std::string& what) {
   return std::runtime_error(manifest.name + ": " + what);
 }
 
-std::string quoted(const std::string& name) {
+std::string in_quotes(const std::string& name) {
   return "'" + name + "'";
 }
 
@@ -53,18 +53,18 @@ void check_shape(const Manifest& manifest, const std::string& buffer, Dtype dtyp
     const std::int64_t extent = dimension.extent.empty() ? 0 : extents.at(dimension.extent);
     if (extent % dimension.divisor != 0) {
       throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " must be a multiple of " +
-                                   std::to_string(dimension.divisor) + ", since " + quoted(buffer) +
+                                   std::to_string(dimension.divisor) + ", since " + in_quotes(buffer) +
                                    " is divided among the ranks");
     }
     auto length = product(extent / dimension.divisor, dimension.factor);
     if (length.has_value()) length = *length + dimension.offset;
     if (length.has_value() && *length < 0) {
-      throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " gives " + quoted(buffer) +
+      throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " gives " + in_quotes(buffer) +
                                    " a dimension of " + std::to_string(*length) + " elements");
     }
     if (bytes.has_value()) bytes = length.has_value() ? product(*bytes, *length) : std::nullopt;
   }
-  if (!bytes.has_value()) throw error_of(manifest, quoted(buffer) + " has more than 2^62 bytes with these extents");
+  if (!bytes.has_value()) throw error_of(manifest, in_quotes(buffer) + " has more than 2^62 bytes with these extents");
 }
 
 /// A buffer of a launch.
@@ -111,7 +111,7 @@ bool is_own_block(const LaunchBuffers& buffers, const Buffer& buffer) {
 void check_alignment(const Manifest& manifest, const Buffer& buffer) {
   const auto& [argument, begin, bytes] = buffer;
   if (begin % static_cast<std::uintptr_t>(argument.alignment) == 0) return;
-  std::string text = quoted(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes";
+  std::string text = in_quotes(argument.name) + " is not aligned to " + std::to_string(argument.alignment) + " bytes";
   const std::int64_t vector = (std::int64_t{1} << std::countr_zero(begin)) / bytes_of(manifest.problem.dtype);
   const bool multiplies = manifest.problem.layout_b.has_value();
   if (vector > 0 && !multiplies) {
@@ -122,7 +122,7 @@ void check_alignment(const Manifest& manifest, const Buffer& buffer) {
 }
 
 void check_overlap(const Manifest& manifest, int rank, const Buffer& a, const Buffer& b) {
-  const std::string overlap = quoted(a.argument.name) + " and " + quoted(b.argument.name) + " overlap";
+  const std::string overlap = in_quotes(a.argument.name) + " and " + in_quotes(b.argument.name) + " overlap";
   if (manifest.in_place == InPlace::no) {
     throw error_of(manifest, overlap + "; variant " + manifest.variant + " of this kernel cannot work in place");
   }
@@ -132,8 +132,8 @@ void check_overlap(const Manifest& manifest, int rank, const Buffer& a, const Bu
   }
   const auto& [block, whole] = a.bytes < b.bytes ? std::tie(a, b) : std::tie(b, a);
   if (block.begin == own_block(rank, whole, block)) return;
-  throw error_of(manifest, overlap + "; " + quoted(block.argument.name) + " must be block " + std::to_string(rank) +
-                               " of " + quoted(whole.argument.name) + ", this rank's own, which begins " +
+  throw error_of(manifest, overlap + "; " + in_quotes(block.argument.name) + " must be block " + std::to_string(rank) +
+                               " of " + in_quotes(whole.argument.name) + ", this rank's own, which begins " +
                                std::to_string(rank * block.bytes) +
                                " bytes after it, or they must have nothing in common");
 }
@@ -202,7 +202,7 @@ Extents resolve_capacity(const Manifest& manifest, const Extents& given) {
 Extents resolve_extents(const Manifest& manifest, const Extents& given) {
   for (const auto& [name, value] : given) {
     if (!manifest.problem.has_extent(name)) {
-      throw error_of(manifest, "there is no extent " + quoted(name) + " in this kernel");
+      throw error_of(manifest, "there is no extent " + in_quotes(name) + " in this kernel");
     }
     if (std::ranges::count(given, name, &Extents::Entry::first) > 1) {
       throw error_of(manifest, name + " is given twice");
@@ -230,18 +230,18 @@ void check_capacity(const Manifest& manifest, const Extents& extents, const Exte
 std::vector<ScalarBytes> resolve_scalars(const Manifest& manifest, const Scalars& given) {
   for (const auto& [name, value] : given) {
     if (std::ranges::find(manifest.scalars, name, &Scalar::name) == manifest.scalars.end())
-      throw error_of(manifest, "there is no number " + quoted(name) + " in this kernel");
+      throw error_of(manifest, "there is no number " + in_quotes(name) + " in this kernel");
   }
   std::vector<ScalarBytes> all;
   all.reserve(manifest.scalars.size());
   for (const auto& [name, type] : manifest.scalars) {
     const auto value = given.find(name);
     if (value == given.end()) {
-      throw error_of(manifest,
-                     quoted(name) + " is a number, " + std::string(to_string(type)) + ", which every launch must give");
+      throw error_of(manifest, in_quotes(name) + " is a number, " + std::string(to_string(type)) +
+                                   ", which every launch must give");
     }
     const auto bytes = to_bytes(value->second, type);
-    if (!bytes.has_value()) throw error_of(manifest, quoted(name) + ": " + why_not(value->second, type));
+    if (!bytes.has_value()) throw error_of(manifest, in_quotes(name) + ": " + why_not(value->second, type));
     all.push_back(*bytes);
   }
   return all;
@@ -305,11 +305,12 @@ void check_buffers(const Manifest& manifest, int rank, std::span<const std::int6
     const Argument& argument = buffer.argument;
     if (buffer.bytes == 0) continue;
     if (buffer.begin == 0) {
-      throw error_of(manifest, quoted(argument.name) + " is null but has " + std::to_string(buffer.bytes) + " bytes");
+      throw error_of(manifest,
+                     in_quotes(argument.name) + " is null but has " + std::to_string(buffer.bytes) + " bytes");
     }
     if (!is_own_block(buffers, buffer)) check_alignment(manifest, buffer);
     if (argument.symmetric && !is_allocated(pointers[i], static_cast<std::size_t>(buffer.bytes))) {
-      throw error_of(manifest, quoted(argument.name) + " (" + std::to_string(buffer.bytes) +
+      throw error_of(manifest, in_quotes(argument.name) + " (" + std::to_string(buffer.bytes) +
                                    " bytes) does not lie within an allocation on the symmetric heap, nor in adopted "
                                    "memory; take it from Context::allocate, or have Context::as_symmetric adopt it");
     }

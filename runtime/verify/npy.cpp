@@ -74,7 +74,7 @@ class HeaderParser {
         mark(seen[2], key);
         header.shape = shape();
       } else {
-        throw malformed("its header has the unknown key " + irisgen::quoted(key));
+        throw malformed("its header has the unknown key " + irisgen::in_quotes(key));
       }
       if (!accept(',') && peek() != '}') throw malformed("its header lacks a comma or a closing brace");
     }
@@ -182,7 +182,7 @@ void check_type(const Header& header, Dtype wanted, const std::string& name) {
   if (header.descriptor.starts_with('>')) {
     throw error_in(name, "is big-endian; save it with .astype('" + std::string(descriptor) + "')");
   }
-  throw error_in(name, "has elements of type " + irisgen::quoted(header.descriptor) + ", but " +
+  throw error_in(name, "has elements of type " + irisgen::in_quotes(header.descriptor) + ", but " +
                            std::string(to_string(wanted)) + " needs '" + std::string(descriptor) +
                            "'; save it with .astype('" + std::string(descriptor) + "')");
 }

@@ -71,8 +71,7 @@ class UserPlanning {
   void add_constants(KernelPlan& kernel) {
     for (const auto& [name, number] : user_.constants) {
       if (std::ranges::find(kernel.constants, name, &Constant::name) != kernel.constants.end() || is_of_launch(name)) {
-        error(number.where,
-              irisgen::quoted(name) + " is a member of every Config; choose another name, or set it in config");
+        error(number.where, in_quotes(name) + " is a member of every Config; choose another name, or set it in config");
         continue;
       }
       add_number(kernel, name, number.value, "", reason_of(number));
@@ -97,7 +96,7 @@ class UserPlanning {
     } catch (const SourceError& problem) {
       report_.error(user_.where_source, problem.what(), problem.rendered());
     } catch (const std::runtime_error& problem) {
-      report_.error(user_.where_source, "cannot read " + irisgen::quoted(user_.source) + ": " + problem.what());
+      report_.error(user_.where_source, "cannot read " + in_quotes(user_.source) + ": " + problem.what());
     }
     throw SpecError(report_);
   }
@@ -208,11 +207,11 @@ class UserPlanning {
       const auto parameter = std::ranges::find(source.parameters, said.name, &SourceParameter::name);
       if (std::ranges::find(names, said.name) == names.end()) {
         error(said.where,
-              user_.entry + " takes no buffer or number " + irisgen::quoted(said.name) + suggestion(said.name, names));
+              user_.entry + " takes no buffer or number " + in_quotes(said.name) + suggestion(said.name, names));
       } else if (parameter->scalar) {
         check_scalar(said, *parameter);
       } else if (said.value) {
-        error(said.where_value, irisgen::quoted(said.name) + " is a buffer at " + parameter->place +
+        error(said.where_value, in_quotes(said.name) + " is a buffer at " + parameter->place +
                                     ", and only a number has a value; remove it, and give the buffer's by --input");
       }
     }
@@ -227,23 +226,23 @@ class UserPlanning {
       if (argument.access == Access::read) continue;
       written.push_back(argument.name);
       if (reference.files.contains(argument.name)) continue;
-      error(reference.where, user_.entry + " writes " + irisgen::quoted(argument.name) +
+      error(reference.where, user_.entry + " writes " + in_quotes(argument.name) +
                                  ", of which the reference has no file; add it to files");
     }
     for (const auto& [name, file] : reference.files) {
       if (std::ranges::find(written, name) != written.end()) continue;
-      error(file.where, user_.entry + " writes no buffer " + irisgen::quoted(name) + suggestion(name, written));
+      error(file.where, user_.entry + " writes no buffer " + in_quotes(name) + suggestion(name, written));
     }
   }
 
   void check_scalar(const UserArgument& said, const SourceParameter& parameter) {
     if (said.shape || said.access) {
-      error(said.where, irisgen::quoted(said.name) + " is a number at " + parameter.place +
+      error(said.where, in_quotes(said.name) + " is a number at " + parameter.place +
                             ", without shape and access; write {" + said.name + ": {value: 1}}, say");
     }
     const iris::ScalarType type = parameter.scalar.value();
     if (said.value && !iris::to_bytes(*said.value, type))
-      error(said.where_value, irisgen::quoted(said.name) + ": " + iris::why_not(*said.value, type));
+      error(said.where_value, in_quotes(said.name) + ": " + iris::why_not(*said.value, type));
   }
 
   Access access_of(const SourceParameter& parameter, const UserArgument* said) {
@@ -251,7 +250,7 @@ class UserPlanning {
     if (!said || !said->access) return from_source;
     const bool agrees = parameter.is_const == (*said->access == Access::read);
     if (!agrees) {
-      error(said->where_access, irisgen::quoted(parameter.name) + " is " + std::string(describe(*said->access)) +
+      error(said->where_access, in_quotes(parameter.name) + " is " + std::string(describe(*said->access)) +
                                     " here, but a pointer to " + (parameter.is_const ? "const" : "what is not const") +
                                     " at " + parameter.place + "; make both agree");
     }
@@ -278,7 +277,7 @@ class UserPlanning {
       const auto constant = user_.constants.find(std::string(name));
       if (constant == user_.constants.end()) return std::nullopt;
       if (constant->second.candidates.size() > 1) {
-        throw std::invalid_argument(irisgen::quoted(name) +
+        throw std::invalid_argument(in_quotes(name) +
                                     " is a list in constants, and a buffer's shape does not depend on what is measured "
                                     "to be best; give it one value");
       }
@@ -291,11 +290,11 @@ class UserPlanning {
       if (extent.dynamic) return dimension;
       if (extent.value % dimension.divisor != 0) {
         error(written.where, dimension.extent + " = " + std::to_string(extent.value) + " is not a multiple of " +
-                                 std::to_string(dimension.divisor) + ", as " + irisgen::quoted(written.expression) +
+                                 std::to_string(dimension.divisor) + ", as " + in_quotes(written.expression) +
                                  " needs; change one of them");
       } else if (static_length(request_.problem, dimension).value() < 0) {
         error(written.where,
-              irisgen::quoted(written.expression) + " is a negative number of elements; change it or the shape");
+              in_quotes(written.expression) + " is a negative number of elements; change it or the shape");
       }
       return dimension;
     } catch (const std::invalid_argument& problem) {
@@ -313,7 +312,7 @@ class UserPlanning {
                  elements > max_elements;
     }
     if (!too_many) return;
-    error(where, irisgen::quoted(parameter.name) + " has more than 2^40 elements on all ranks; make the shape smaller");
+    error(where, in_quotes(parameter.name) + " has more than 2^40 elements on all ranks; make the shape smaller");
   }
 
   const Request& request_;
