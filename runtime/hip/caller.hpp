@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,10 @@ struct Caller {
   /// rank, device, the error's name and text.
   void check(Error error, std::string_view function, const std::string& detail = {}) const;
 };
+
+/// As `detail` has it.
+inline std::string byte_count(std::size_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
 
 }  // namespace iris::hip

@@ -50,10 +50,6 @@ FunctionHandle handle_of(const Function& function) {
   return static_cast<const HipFunction&>(function).handle;
 }
 
-std::string byte_count(std::size_t bytes) {
-  return std::to_string(bytes) + " bytes";
-}
-
 }  // namespace
 
 void Caller::check(Error error, std::string_view function, const std::string& detail) const {

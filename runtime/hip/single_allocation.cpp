@@ -20,10 +20,6 @@ std::string who(const Caller& caller) {
   return "rank " + std::to_string(caller.rank) + ", device " + std::to_string(caller.device);
 }
 
-std::string byte_count(std::size_t bytes) {
-  return std::to_string(bytes) + " bytes";
-}
-
 }  // namespace
 
 SingleAllocation::SingleAllocation(const Caller& caller, const RangeOptions& options, Clear clear)

@@ -8,14 +8,6 @@
 #include "runtime/system/whole_units.hpp"
 
 namespace iris::hip {
-namespace {
-
-std::string byte_count(std::size_t bytes) {
-  return std::to_string(bytes) + " bytes";
-}
-
-}  // namespace
-
 VirtualRange::VirtualRange(const Caller& caller, const RangeOptions& options, Clear clear)
     : caller_(caller), exported_(options.among_processes), devices_(options.devices), clear_(std::move(clear)) {
   devices_.push_back(caller_.device);

@@ -107,7 +107,8 @@ std::string describe_choices(const irisgen::Plan& plan) {
   return words;
 }
 
-BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache, bool watch_stores) {
+BuiltOperation plan_to_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache,
+                                 bool watch_stores) {
   log(LogLevel::info, [&] { return describe_choices(plan); });
   const std::vector<irisgen::Source> sources = irisgen::emit_sources(plan);
   BuiltOperation built;
@@ -121,13 +122,13 @@ BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compi
 }  // namespace
 
 BuiltOperation build_operation(const irisgen::Plan& plan, std::string_view compiler, Cache& cache) {
-  return build_operation(plan, compiler, cache, false);
+  return plan_to_operation(plan, compiler, cache, false);
 }
 
 BuiltOperation build_watched_operation(const irisgen::Plan& plan, Cache& cache) {
   if (plan.target->platform != irisgen::Platform::host || !plan.user)
     throw std::invalid_argument("stores are watched on the CPU, in kernels of one's own");
-  return build_operation(plan, "clang", cache, true);
+  return plan_to_operation(plan, "clang", cache, true);
 }
 
 }  // namespace iris

@@ -35,7 +35,7 @@ constexpr std::string_view tag =
     "# The cache of compiled kernels of irisgen; `irisgen cache clear` empties it.\n";
 
 /// How long a process may compile what another one waits for.
-constexpr std::chrono::minutes patience(1);
+constexpr std::chrono::minutes longest_compilation(1);
 
 bool is_key(std::string_view name) {
   constexpr std::size_t digits = 64;
@@ -140,7 +140,7 @@ std::unique_ptr<FileLock> Cache::prepare(const std::string& key) {
     make_private_folder(folder_);
     for (const char* part : {objects, partial, locks, lookups}) make_private_folder(folder_ / part);
     if (!fs::exists(folder_ / tag_name)) write_in_cache(folder_ / tag_name, folder_ / partial, {tag});
-    return std::make_unique<FileLock>(folder_ / locks / key, patience);
+    return std::make_unique<FileLock>(folder_ / locks / key, longest_compilation);
   } catch (const std::runtime_error& error) {
     note_problem(error.what());
     return nullptr;

@@ -113,7 +113,7 @@ const OwnKernel& kernel_of(Context::State& context, FillKind kind, Dtype dtype, 
   if (target == nullptr) throw std::runtime_error("irisgen makes no code for " + name + "; see irisgen list");
   irisgen::FillSource source = irisgen::emit_fill(kind, dtype, *target);
   const CodeObject code =
-      build({.name = source.name, .source = std::move(source.text), .symbol = source.symbol, .target = target}, {},
+      build({.name = source.name, .source = std::move(source.text), .symbol = source.symbol, .target = target}, "",
             Cache::of_user());
   OwnKernel kernel{.symbol = source.symbol,
                    .module = context.device.load(code),

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// How long another process may take to write.
-constexpr std::chrono::seconds patience(10);
+constexpr std::chrono::seconds longest_write(10);
 
 fs::path from_environment(const char* variable, const char* below) {
   const char* value = std::getenv(variable);
@@ -27,7 +27,7 @@ fs::path from_environment(const char* variable, const char* below) {
 template <typename Change>
 void change_table(const fs::path& file, const Change& change) {
   if (file.has_parent_path()) fs::create_directories(file.parent_path());
-  const FileLock lock(file.string() + ".lock", patience);
+  const FileLock lock(file.string() + ".lock", longest_write);
   irisgen::TuningTable table = read_tuning(file);
   if (change(table)) write_whole_file(file, irisgen::to_json(table));
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+[[noreturn]] void fail_to(const std::string& what, const fs::path& path) {
   const int error = errno;
   throw std::system_error(error, std::generic_category(), "cannot " + what + " " + path.string());
 }
@@ -38,7 +38,7 @@ void check_owner(const struct stat& status, const fs::path& path) {
 
 void make_private_folder(const fs::path& folder) {
   if (folder.has_parent_path() && !fs::exists(folder.parent_path())) make_private_folder(folder.parent_path());
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail("make the folder", folder);
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail_to("make the folder", folder);
   is_private_folder(folder);
 }
 
@@ -46,7 +46,7 @@ bool is_private_folder(const fs::path& folder) {
   struct stat status = {};
   if (::lstat(folder.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    fail("look at", folder);
+    fail_to("look at", folder);
   }
   if (S_ISLNK(status.st_mode)) refuse(folder, "is a symbolic link; set IRISGEN_CACHE to the folder itself");
   if (!S_ISDIR(status.st_mode)) refuse(folder, "is no folder");
@@ -59,15 +59,15 @@ std::optional<std::string> read_private_file(const fs::path& file, std::size_t m
   if (opened.get() < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     if (errno == ELOOP) refuse(file, "is a symbolic link; remove it");
-    fail("read", file);
+    fail_to("read", file);
   }
   struct stat status = {};
-  if (::fstat(opened.get(), &status) != 0) fail("read", file);
+  if (::fstat(opened.get(), &status) != 0) fail_to("read", file);
   if (!S_ISREG(status.st_mode)) refuse(file, "is no regular file; remove it");
   check_owner(status, file);
 
   auto content = read_all(opened.get(), most);
-  if (!content) fail("read", file);
+  if (!content) fail_to("read", file);
   return content;
 }
 

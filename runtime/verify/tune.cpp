@@ -23,7 +23,7 @@ namespace {
 using irisgen::KernelSpec;
 using irisgen::TuningCandidate;
 
-constexpr int launches_of_batch = 20;
+constexpr int most_launches_of_batch = 20;
 constexpr int launches_verified = 3;  ///< both ping-pong buffers, and the first again
 
 /// Candidates of one problem on this machine's GPUs.
@@ -121,7 +121,7 @@ class GpuBench : public CandidateBench {
 
   std::vector<Timing> time_together(Candidates candidates, int batches) const {
     const Measured& first = built_.at(candidates.front()).measured;
-    const BufferTurns same = buffer_turns(first.plan, first.extents, false, launches_of_batch);
+    const BufferTurns same = buffer_turns(first.plan, first.extents, false, most_launches_of_batch);
     std::size_t heap_bytes = same.heap_bytes();
     for (const TuningCandidate* candidate : candidates) heap_bytes += heap_bytes_of(built_.at(candidate).measured);
     const std::unique_ptr<World> ranks = open_world(
@@ -136,7 +136,7 @@ class GpuBench : public CandidateBench {
         measurements.push_back(
             std::make_unique<Measurement>(context, built_.at(candidates[i]).measured, buffers, true));
       }
-      for (const auto& measurement : measurements) measurement->batches().warm_up(launches_of_batch);
+      for (const auto& measurement : measurements) measurement->batches().warm_up(most_launches_of_batch);
       for (int batch = 0; batch < batches; ++batch) {
         for (const auto& measurement : measurements) measurement->batches().time();
       }

@@ -100,7 +100,7 @@ class Node {
   bool there_ = false;
 };
 
-DynamicLibrary open_library() {
+DynamicLibrary open_comgr() {
   const std::vector<std::string> names = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
                                           "/opt/rocm/lib/libamd_comgr.so"};
   return DynamicLibrary::open_first(names);
@@ -108,7 +108,7 @@ DynamicLibrary open_library() {
 
 }  // namespace
 
-Comgr::Comgr() : library_(open_library()), functions_(std::make_unique<ComgrFunctions>(library_)) {}
+Comgr::Comgr() : library_(open_comgr()), functions_(std::make_unique<ComgrFunctions>(library_)) {}
 Comgr::~Comgr() = default;
 Comgr::Comgr(Comgr&&) noexcept = default;
 

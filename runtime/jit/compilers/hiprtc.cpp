@@ -101,7 +101,7 @@ class Hiprtc : public Compiler {
   mutable std::mutex mutex_;  // hiprtc's own state is global
 };
 
-DynamicLibrary open_library() {
+DynamicLibrary open_hiprtc() {
   // ROCm 6 and later have a library of its own; before, hiprtc is part of the HIP runtime.
   const std::vector<std::string> names = {
       "libhiprtc.so.7",   "libhiprtc.so.6",   "libhiprtc.so",     "/opt/rocm/lib/libhiprtc.so",
@@ -113,7 +113,7 @@ DynamicLibrary open_library() {
 
 FoundCompiler find_hiprtc() {
   try {
-    return std::make_shared<const Hiprtc>(open_library(), Comgr());
+    return std::make_shared<const Hiprtc>(open_hiprtc(), Comgr());
   } catch (const std::runtime_error& error) {
     return MissingCompiler{"hiprtc", error.what(),
                            "install hiprtc and comgr from AMD's ROCm repository, or Debian's libamdhip64-5 and "
