@@ -25,6 +25,9 @@ struct ParseRequest {
   std::function<void(clang::Preprocessor&)> prepare = {};  ///< called before the first line is read
 };
 
+/// What a source in the vocabulary needs before it: the names of attributes, which we ask the tree for.
+inline constexpr const char* annotations = "#define IRIS_SYMMETRIC __attribute__((annotate(\"iris_symmetric\")))\n";
+
 /// The fields `name`, `source` and `headers` of a question. Throws nlohmann::json::exception where one is missing.
 ParseRequest parse_request(const nlohmann::json& question);
 

@@ -54,7 +54,7 @@ bool is_local(const llvm::Value& address) {
 }
 
 /// Where the instruction comes from; line 0 of its function where nothing is known, lest it take its neighbour's.
-llvm::DebugLoc place_of(const llvm::Instruction& instruction) {
+llvm::DebugLoc debug_location_of(const llvm::Instruction& instruction) {
   if (const llvm::DebugLoc& known = instruction.getDebugLoc()) return known;
   llvm::DISubprogram* function = instruction.getFunction()->getSubprogram();
   if (function == nullptr) return {};
@@ -100,7 +100,7 @@ class CallHook : public llvm::PassInfoMixin<CallHook> {
  private:
   static void call(llvm::GlobalVariable& hook, llvm::Instruction& store, const Written& written) {
     llvm::IRBuilder<> builder(&store);
-    builder.SetCurrentDebugLocation(place_of(store));
+    builder.SetCurrentDebugLocation(debug_location_of(store));
     auto* const type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getInt64Ty()}, false);
     llvm::CallInst* call =
         builder.CreateCall(type, builder.CreateLoad(builder.getPtrTy(), &hook),

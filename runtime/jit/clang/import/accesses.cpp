@@ -9,7 +9,7 @@
 namespace iris::clang_library::importing {
 namespace {
 
-constexpr int deepest = 64;
+constexpr int deepest_place = 64;
 constexpr int most_rounds = 8;
 
 using Roots = std::map<const clang::VarDecl*, const clang::ParmVarDecl*>;
@@ -23,7 +23,7 @@ const clang::Expr* pointer_of(const clang::Expr* place) {
 
 /// The dereference that a place lies in: of `p[i].x` that of `p[i]`.
 const clang::Expr* dereference_of(const clang::Expr* place) {
-  for (int depth = 0; depth < deepest; ++depth) {
+  for (int depth = 0; depth < deepest_place; ++depth) {
     place = place->IgnoreParenCasts();
     const auto* member = llvm::dyn_cast<clang::MemberExpr>(place);
     const auto* open = llvm::dyn_cast<clang::CXXDependentScopeMemberExpr>(place);
@@ -53,7 +53,7 @@ class Aliases : public clang::DynamicRecursiveASTVisitor {
 
   /// The kernel's parameter that a pointer begins at; null where none is known.
   const clang::ParmVarDecl* root_of(const clang::Expr* expression, int depth = 0) const {
-    if (expression == nullptr || depth > deepest) return nullptr;
+    if (expression == nullptr || depth > deepest_place) return nullptr;
     expression = expression->IgnoreParenCasts();
     if (const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(expression)) {
       const auto known = roots.find(llvm::dyn_cast<clang::VarDecl>(named->getDecl()));

@@ -27,8 +27,6 @@ using importing::Changes;
 using importing::MissingInclude;
 using nlohmann::json;
 
-constexpr const char* annotations = "#define IRIS_SYMMETRIC __attribute__((annotate(\"iris_symmetric\")))\n";
-
 /// Goes on where a header is missing, and keeps where.
 class Includes : public clang::PPCallbacks {
  public:
@@ -91,7 +89,7 @@ const clang::FunctionDecl* choose(const Parsed& parsed, const std::vector<const 
   return nullptr;
 }
 
-json answer_of(const std::vector<Diagnostic>& findings) {
+json without_kernel(const std::vector<Diagnostic>& findings) {
   return {{"findings", findings}, {"kernel", nullptr}};
 }
 
@@ -110,13 +108,14 @@ json import_vocabulary_kernel(ParseRequest request, const std::string& entry) {
   const Parsed parsed(request);
   const std::size_t own_vocabulary = request.source.find(brought_along);
   if (!parsed.ok() && parsed.has_tree() && own_vocabulary != std::string::npos)
-    return answer_of({error_at(parsed, start_of(parsed),
-                               "this file brings the vocabulary along, for one target, which Clang cannot read for the "
-                               "CPU; take one that was generated without --self-contained")});
-  if (!parsed.ok()) return answer_of(errors_of(parsed));
+    return without_kernel(
+        {error_at(parsed, start_of(parsed),
+                  "this file brings the vocabulary along, for one target, which Clang cannot read for the "
+                  "CPU; take one that was generated without --self-contained")});
+  if (!parsed.ok()) return without_kernel(errors_of(parsed));
   std::vector<Diagnostic> errors;
   const clang::FunctionDecl* kernel = choose(parsed, importing::vocabulary_kernels_of(parsed), entry, errors);
-  if (kernel == nullptr) return answer_of(errors);
+  if (kernel == nullptr) return without_kernel(errors);
   Changes changes(parsed);
   json facts = importing::describe_vocabulary_kernel(parsed, *kernel, changes);
   if (own_vocabulary != std::string::npos)
@@ -135,7 +134,7 @@ json import_plain_kernel(ParseRequest request, const std::string& entry) {
     preprocessor.addPPCallbacks(std::make_unique<Includes>(preprocessor.getSourceManager(), missing));
   };
   const Parsed parsed(request);
-  if (!parsed.has_tree()) return answer_of(errors_of(parsed));
+  if (!parsed.has_tree()) return without_kernel(errors_of(parsed));
   std::vector<Diagnostic> errors;
   const auto kernels = importing::kernels_of(parsed);
   const clang::FunctionDecl* kernel = choose(parsed, kernels, entry, errors);
@@ -144,7 +143,7 @@ json import_plain_kernel(ParseRequest request, const std::string& entry) {
     if (kernels.empty()) {
       for (const Diagnostic& error : errors_of(parsed)) errors.push_back(error);
     }
-    return answer_of(errors);
+    return without_kernel(errors);
   }
   Changes changes(parsed);
   json facts = importing::describe_plain(parsed, *kernel, missing, changes);

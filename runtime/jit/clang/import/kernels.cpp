@@ -14,7 +14,7 @@ namespace iris::clang_library::importing {
 namespace {
 
 constexpr int most = 65535;
-constexpr int deepest = 32;
+constexpr int deepest_number = 32;
 
 class Functions : public clang::DynamicRecursiveASTVisitor {
  public:
@@ -70,7 +70,7 @@ std::optional<int> number_of(const Parsed& parsed, const clang::CXXConstructExpr
 }
 
 std::optional<int> number_of(const Parsed& parsed, const clang::Expr* expression, int depth) {
-  if (expression == nullptr || depth > deepest) return std::nullopt;
+  if (expression == nullptr || depth > deepest_number) return std::nullopt;
   expression = expression->IgnoreParenImpCasts();
   if (expression->isInstantiationDependent() || expression->containsErrors()) return std::nullopt;
   if (const auto* cleanups = llvm::dyn_cast<clang::ExprWithCleanups>(expression))

@@ -41,9 +41,11 @@ bool is_vocabulary(const clang::FunctionDecl& function) {
   return function.getQualifiedNameAsString().starts_with("iris::device::");
 }
 
-class Functions : public clang::DynamicRecursiveASTVisitor {
+class FunctionsOfContext : public clang::DynamicRecursiveASTVisitor {
  public:
-  explicit Functions(const Parsed& parsed) : parsed_(parsed) { TraverseDecl(parsed.ast().getTranslationUnitDecl()); }
+  explicit FunctionsOfContext(const Parsed& parsed) : parsed_(parsed) {
+    TraverseDecl(parsed.ast().getTranslationUnitDecl());
+  }
   std::vector<const clang::FunctionDecl*> found;
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
@@ -193,7 +195,7 @@ json constants_of(const Members& members, const Config& config) {
 }  // namespace
 
 std::vector<const clang::FunctionDecl*> vocabulary_kernels_of(const Parsed& parsed) {
-  std::vector<const clang::FunctionDecl*> all = Functions(parsed).found;
+  std::vector<const clang::FunctionDecl*> all = FunctionsOfContext(parsed).found;
   // What irisgen emits around a kernel.
   std::erase_if(all, [](const clang::FunctionDecl* one) { return one->isExternC(); });
   std::vector<const clang::FunctionDecl*> kernels;

@@ -27,8 +27,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* annotations = "#define IRIS_SYMMETRIC __attribute__((annotate(\"iris_symmetric\")))\n";
-
 /// Behind the user's file, where the emitted file has it, too.
 std::string instantiation(const json& question, bool is_template) {
   std::string text;
