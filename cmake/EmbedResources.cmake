@@ -40,5 +40,7 @@ function(irisgen_embed_resources target)
     DEPENDS ${inputs} "${IRISGEN_EMBED_SCRIPT}"
     COMMENT "Embedding schemas, tuning tables, templates and device headers"
     VERBATIM)
+  # Resources change often, which is no reason to compile the rest of a unity build's translation unit.
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${output}")
 endfunction()
