@@ -26,22 +26,6 @@ if(IRISGEN_SANITIZE)
   target_link_options(irisgen_settings INTERFACE -fsanitize=${IRISGEN_SANITIZE})
 endif()
 
-# irisgen_precompile(TARGET): compiled once what most files include, in a build with sanitizers, which is made from nothing
-# each time. Elsewhere each file has to include what it uses.
-function(irisgen_precompile target)
-  if(NOT IRISGEN_SANITIZE)
-    return()
-  endif()
-  if(NOT TARGET irisgen_precompiled)
-    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
-    add_library(irisgen_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
-    target_link_libraries(irisgen_precompiled PRIVATE irisgen_settings)
-    target_precompile_headers(irisgen_precompiled PRIVATE
-      <algorithm> <filesystem> <functional> <map> <optional> <string> <vector> <nlohmann/json.hpp>)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM irisgen_precompiled)
-endfunction()
-
 # irisgen_find_package(NAME [VERSION] PACKAGE debian-package [COMPONENTS c…])
 # find_package that, on failure, names the package to install.
 macro(irisgen_find_package name)
