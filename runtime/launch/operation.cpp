@@ -70,21 +70,21 @@ bool waits(const Manifest& manifest) {
   return manifest.problem.world > 1 && std::ranges::any_of(manifest.kernels, &KernelEntry::waits_for_ranks);
 }
 
-/// Memory that goes back to a rank's heap.
-struct ReturnToHeap {
-  Group::State* group;
-  void operator()(char* memory) const { group->free(memory, Owner::Kind::operation); }
-};
-
-/// Memory that goes back to a rank's device as allocate_host gave it.
-struct ReturnToDevice {
-  Device* device;
-  void operator()(device::Fault* fault) const { device->release_host(fault); }
-};
-
 }  // namespace
 
 struct Operation::State {
+  /// Memory that goes back to a rank's heap.
+  struct ReturnToHeap {
+    Group::State* group;
+    void operator()(char* memory) const { group->free(memory, Owner::Kind::operation); }
+  };
+
+  /// Memory that goes back to a rank's device as allocate_host gave it.
+  struct ReturnToDevice {
+    Device* device;
+    void operator()(device::Fault* fault) const { device->release_host(fault); }
+  };
+
   State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity);
   ~State();
   State(const State&) = delete;

@@ -8,15 +8,15 @@ namespace {
 constexpr int status_success = 0;
 constexpr int kind_executable = 8;  // AMD_COMGR_DATA_KIND_EXECUTABLE
 
-/// amd_comgr_data_t and amd_comgr_metadata_node_t: both are a struct of one such number.
-struct Handle {
-  std::uint64_t number = 0;
-};
-
 }  // namespace
 
 /// The functions of libamd_comgr that we use, as amd_comgr.h (versions 2 and 3) declares them.
 struct ComgrFunctions {
+  /// amd_comgr_data_t and amd_comgr_metadata_node_t: both are a struct of one such number.
+  struct Handle {
+    std::uint64_t number = 0;
+  };
+
   int (*isa_count)(std::size_t*);
   int (*isa_name)(std::size_t, const char**);
   int (*create_data)(int, Handle*);
@@ -60,7 +60,7 @@ class Node {
   }
   Node& operator=(Node&&) = delete;
 
-  static Node of_data(const ComgrFunctions& functions, Handle data) {
+  static Node of_data(const ComgrFunctions& functions, ComgrFunctions::Handle data) {
     Node node(functions);
     node.there_ = functions.data_metadata(data, &node.handle_) == status_success;
     return node;
@@ -96,7 +96,7 @@ class Node {
 
  private:
   const ComgrFunctions* functions_;
-  Handle handle_;
+  ComgrFunctions::Handle handle_;
   bool there_ = false;
 };
 
@@ -127,7 +127,7 @@ std::vector<std::string> Comgr::targets() const {
 }
 
 Resources Comgr::resources(const std::vector<std::byte>& code, const std::string& symbol) const {
-  Handle data;
+  ComgrFunctions::Handle data;
   if (functions_->create_data(kind_executable, &data) != status_success) return {};
   const std::shared_ptr<void> release(nullptr, [&](void*) { functions_->release_data(data); });
   if (functions_->set_data(data, code.size(), reinterpret_cast<const char*>(code.data())) != status_success) return {};
