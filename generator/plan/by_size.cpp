@@ -326,8 +326,8 @@ void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target
     if (range.up_to == iris::every_size) {
       chosen.reason += " above";
     } else {
-      const std::string up_to = std::to_string(range.up_to);
-      chosen.reason += " up to " + (is_product ? deciding + " = " + up_to : up_to + " elements");
+      chosen.reason.append(" up to ").append(is_product ? deciding + " = " : "").append(std::to_string(range.up_to));
+      if (!is_product) chosen.reason += " elements";
     }
   }
 }
