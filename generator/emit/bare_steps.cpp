@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "generator/emit/amount.hpp"
+#include "generator/emit/bare_checks.hpp"
 #include "generator/emit/bare_memory.hpp"
 #include "generator/emit/cpp_types.hpp"
 #include "generator/emit/layout.hpp"
@@ -269,31 +270,6 @@ std::vector<Step> steps_of(const Plan& plan, const iris::Schedule& schedule) {
   return steps;
 }
 
-/// What irisgen's runtime would refuse in words, since it would have kernels write where nothing is.
-std::string extent_checks(const Plan& plan, const std::string& api) {
-  std::vector<std::string> wrong;
-  const auto add = [&](const std::string& condition) {
-    if (std::ranges::find(wrong, condition) == wrong.end()) wrong.push_back(condition);
-  };
-  for (const std::string& extent : plan.problem.dynamic_extents()) add(name_in_launch(extent) + " < 0");
-  for (const std::string& extent : extents_with_capacity(plan))
-    add(name_in_launch(extent) + " > " + capacity_of(extent) + "_");
-  const auto add_shape = [&](const std::vector<iris::Dimension>& shape) {
-    for (const iris::Dimension& dimension : shape) {
-      if (dimension.extent.empty() || !plan.problem.extent(dimension.extent).dynamic) continue;
-      if (dimension.divisor != 1)
-        add(name_in_launch(dimension.extent) + " % " + std::to_string(dimension.divisor) + " != 0");
-      if (dimension.offset < 0) add(length_of(dimension, plan).text() + " < 0");
-    }
-  };
-  for (const iris::Argument& argument : plan.arguments) add_shape(argument.shape);
-  for (const iris::Intermediate& buffer : plan.intermediates) add_shape(buffer.shape);
-  std::string text;
-  for (const std::string& condition : wrong)
-    text.append("    if (").append(condition).append(") return ").append(api).append("ErrorInvalidValue;\n");
-  return text;
-}
-
 /// Which launches a schedule takes of those that none before it does.
 std::string condition_of(const iris::Schedule& schedule, const Plan& plan) {
   std::vector<std::string> conditions;
@@ -343,7 +319,7 @@ StepNeeds needs_of(const Plan& plan) {
 }
 
 std::string bare_launch_body(const Plan& plan, std::string_view api) {
-  std::string text = extent_checks(plan, std::string(api)) + intermediate_pointers(plan);
+  std::string text = extent_checks(plan, api) + intermediate_pointers(plan);
   const auto launches = [](const iris::Schedule& schedule) {
     return std::ranges::any_of(schedule.steps,
                                [](const Step& step) { return std::holds_alternative<LaunchStep>(step.action); });

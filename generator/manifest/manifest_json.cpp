@@ -135,11 +135,11 @@ Json json_of(const Step& step) {
 Json json_of(const Schedule& schedule) {
   Json steps = Json::array();
   for (const Step& step : schedule.steps) steps.push_back(json_of(step));
-  const auto up_to = [](std::int64_t most) { return most == every_size ? Json(nullptr) : Json(most); };
   Json bounds = Json::array();
   for (const Bound& bound : schedule.bounds)
-    bounds.push_back({{"extent", bound.extent}, {"up_to", up_to(bound.up_to)}, {"multiple_of", bound.multiple_of}});
-  return {{"up_to", up_to(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}};
+    bounds.push_back(
+        {{"extent", bound.extent}, {"up_to", json_of_limit(bound.up_to)}, {"multiple_of", bound.multiple_of}});
+  return {{"up_to", json_of_limit(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}};
 }
 
 template <typename Value>
@@ -150,6 +150,10 @@ Json json_of_all(const std::vector<Value>& values) {
 }
 
 }  // namespace
+
+Json json_of_limit(std::int64_t up_to) {
+  return up_to == every_size ? Json(nullptr) : Json(up_to);
+}
 
 Json content_of(const Manifest& manifest) {
   Json arguments = json_of_all(manifest.arguments);

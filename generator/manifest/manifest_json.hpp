@@ -22,6 +22,9 @@ inline constexpr std::array<std::string_view, 3> block_names = {"first", "rank",
 /// Of InPlace, in its order.
 inline constexpr std::array<std::string_view, 3> in_place_names = {"no", "same_buffer", "own_block"};
 
+/// An `up_to`: null where it is every_size.
+nlohmann::ordered_json json_of_limit(std::int64_t up_to);
+
 /// All of a manifest's JSON but the checksum.
 nlohmann::ordered_json content_of(const Manifest& manifest);
 

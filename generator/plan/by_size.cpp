@@ -35,10 +35,15 @@ std::string deciding_extent(const Problem& problem) {
   return problem.dynamic_extents().front();
 }
 
-/// A product whose deciding extent is so long, and its other dynamic extents as nobody knows better.
-Problem at_length(const Problem& problem, std::int64_t length) {
+iris::Extents nominal_extents(const Problem& problem) {
   iris::Extents extents;
   for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
+  return extents;
+}
+
+/// A product whose deciding extent is so long, and its other dynamic extents as nobody knows better.
+Problem at_length(const Problem& problem, std::int64_t length) {
+  iris::Extents extents = nominal_extents(problem);
   extents.set(deciding_extent(problem), length);
   return problem.at(extents);
 }
@@ -242,9 +247,7 @@ std::vector<std::size_t> few_of(const std::vector<std::vector<double>>& times) {
 }  // namespace
 
 Problem at_nominal_size(const Problem& problem) {
-  iris::Extents extents;
-  for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
-  return problem.at(extents);
+  return problem.at(nominal_extents(problem));
 }
 
 Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,

@@ -328,11 +328,11 @@ std::string explain_json(const Plan& plan) {
   for (const iris::Schedule& schedule : plan.schedules) {
     Json steps = Json::array();
     for (const iris::Step& step : schedule.steps) steps.push_back(words_of(plan, step));
-    const auto up_to = [](std::int64_t most) { return most == iris::every_size ? Json(nullptr) : Json(most); };
     Json bounds = Json::object();
     for (const iris::Bound& bound : schedule.bounds)
-      bounds[bound.extent] = {{"up_to", up_to(bound.up_to)}, {"multiple_of", bound.multiple_of}};
-    schedules.push_back({{"up_to", up_to(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}});
+      bounds[bound.extent] = {{"up_to", iris::json_of_limit(bound.up_to)}, {"multiple_of", bound.multiple_of}};
+    schedules.push_back(
+        {{"up_to", iris::json_of_limit(schedule.up_to)}, {"bounds", std::move(bounds)}, {"steps", std::move(steps)}});
   }
   const Prediction& prediction = plan.prediction;
   const Json json = {

@@ -173,6 +173,7 @@ BuiltOperation of_any_rows(const std::string& shape) {
   const irisgen::KernelSpec& kernel = spec.kernels.front();
   irisgen::TuningTable table;
   const irisgen::Plan untuned = irisgen::make_plan(kernel, 2, host);
+  EXPECT_EQ(untuned.kernels.size(), 1U);
   for (const int rows : {8, 64}) {
     const Extents measured = {{"m", rows}, {"n", 4096}, {"k", 4096}};  // of which what is known is not taken
     irisgen::TuningEntry entry{.problem = untuned.problem.at(measured), .target = "host"};
