@@ -35,7 +35,7 @@ std::string sum_text(const std::vector<Amount>& terms) {
 }
 
 Amount amount_of(const iris::Dimension& dimension, const iris::Problem& problem,
-                 std::string (*spelling)(const std::string& extent)) {
+                 const std::function<std::string(const std::string& extent)>& spelling) {
   const auto& [extent, factor, divisor, offset] = dimension;
   if (extent.empty()) return offset;
   const iris::Extent& length = problem.extent(extent);

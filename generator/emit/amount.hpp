@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,6 @@ std::string sum_text(const std::vector<Amount>& terms);
 
 /// A dimension's length, dynamic extents in the spelling that they have there.
 Amount amount_of(const iris::Dimension& dimension, const iris::Problem& problem,
-                 std::string (*spelling)(const std::string& extent));
+                 const std::function<std::string(const std::string& extent)>& spelling);
 
 }  // namespace irisgen

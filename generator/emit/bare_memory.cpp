@@ -36,22 +36,21 @@ std::vector<Counts> place_counts(const Plan& plan, std::int64_t& end) {
   return counts;
 }
 
+std::string at_most(const std::string& amount, std::int64_t most) {
+  return most == iris::every_size ? amount : "std::min<std::int64_t>(" + amount + ", " + std::to_string(most) + ")";
+}
+
 /// The most bytes that a term of a kernel's workspace comes to within the capacity. Where it names every dynamic
 /// extent, the largest size bounds their product.
 Amount most_of(const Plan& plan, std::size_t kernel, const iris::ByteSize::Term& term) {
-  const auto at_most = [](const Amount& amount, std::int64_t most) {
-    if (most == iris::every_size) return amount;
-    return Amount::named("std::min<std::int64_t>(" + amount.text() + ", " + std::to_string(most) + ")");
+  const auto longest = [&](const std::string& extent) {
+    return at_most(capacity_of(extent), iris::largest_length(plan.schedules, kernel, extent));
   };
   Amount known = term.bytes;
   Amount product = 1;
   for (const std::string& name : term.extents) {
-    const Amount length = amount_of({.extent = name}, plan.problem, capacity_of);
-    if (!plan.problem.extent(name).dynamic) {
-      known = known * length;
-    } else {
-      product = product * at_most(length, iris::largest_length(plan.schedules, kernel, name));
-    }
+    Amount& factor = plan.problem.extent(name).dynamic ? product : known;
+    factor = factor * amount_of({.extent = name}, plan.problem, longest);
   }
   std::int64_t largest = iris::largest_size(plan.schedules, kernel);
   if (product.is_known() || largest == iris::every_size) return known * product;
@@ -62,7 +61,7 @@ Amount most_of(const Plan& plan, std::size_t kernel, const iris::ByteSize::Term&
       return known * product;
     }
   }
-  return known * at_most(product, largest);
+  return known * Amount::named(at_most(product.text(), largest));
 }
 
 std::vector<Amount> workspace_of(const Plan& plan, std::size_t kernel) {
@@ -74,13 +73,17 @@ std::vector<Amount> workspace_of(const Plan& plan, std::size_t kernel) {
 
 Amount bytes_of(const Plan& plan, const iris::Intermediate& buffer) {
   Amount bytes = iris::bytes_of(buffer.dtype);
-  for (const iris::Dimension& dimension : buffer.shape) bytes = bytes * amount_of(dimension, plan.problem, capacity_of);
+  const auto longest = [&](const std::string& extent) {
+    return at_most(capacity_of(extent), iris::largest_length(plan.schedules, buffer, extent));
+  };
+  for (const iris::Dimension& dimension : buffer.shape) bytes = bytes * amount_of(dimension, plan.problem, longest);
   return bytes;
 }
 
+/// `to` ends with the operator.
 std::string assignment(const std::string& to, const std::string& value) {
-  const bool fits = to.size() + value.size() + 4 <= max_line;
-  return to + " =" + (fits ? " " : "\n        ") + value + ";\n";
+  const bool fits = to.size() + value.size() + 2 <= max_line;
+  return to + (fits ? " " : "\n        ") + value + ";\n";
 }
 
 std::string layout_struct(const Plan& plan) {
@@ -130,13 +133,13 @@ std::string dynamic_layout(const Plan& plan) {
     const std::string bytes = sum_text(workspace_of(plan, i));
     text += kernel + ".workspace = layout.end;\n";
     if (bytes == "0") continue;
-    text += assignment(kernel + ".workspace_bytes", "2 * aligned((" + bytes + " + 1) / 2)") +
+    text += assignment(kernel + ".workspace_bytes =", "2 * aligned((" + bytes + " + 1) / 2)") +
             "    layout.end += layout." + name_in_bare(plan.kernels[i]) + ".workspace_bytes;\n";
   }
   text += "    layout.zeroed_end = layout.end;\n";
   for (const iris::Intermediate& buffer : plan.intermediates) {
-    text += "    layout." + buffer.name + " = layout.end;\n    layout.end += aligned(" + bytes_of(plan, buffer).text() +
-            ");\n";
+    text += "    layout." + buffer.name + " = layout.end;\n" +
+            assignment("    layout.end +=", "aligned(" + bytes_of(plan, buffer).text() + ")");
   }
   return text;
 }

@@ -12,6 +12,27 @@ bool launches(const Schedule& schedule, std::size_t kernel) {
   });
 }
 
+bool uses(const Schedule& schedule, std::string_view buffer) {
+  return std::ranges::any_of(schedule.steps, [&](const Step& step) {
+    if (const auto* launch = std::get_if<LaunchStep>(&step.action))
+      return std::ranges::count(launch->buffers, buffer) > 0;
+    const auto* copy = std::get_if<CopyStep>(&step.action);
+    return copy != nullptr && (copy->from == buffer || copy->to == buffer);
+  });
+}
+
+/// Over the schedules that `takes_part` holds for.
+template <typename TakesPart>
+std::int64_t largest_length_of(std::span<const Schedule> schedules, std::string_view extent, TakesPart takes_part) {
+  std::int64_t largest = 0;
+  for (const Schedule& schedule : schedules) {
+    if (!takes_part(schedule)) continue;
+    const auto bound = std::ranges::find(schedule.bounds, extent, &Bound::extent);
+    largest = std::max(largest, bound == schedule.bounds.end() ? every_size : bound->up_to);
+  }
+  return largest;
+}
+
 }  // namespace
 
 bool takes(const Bound& bound, std::int64_t length) {
@@ -27,13 +48,11 @@ std::int64_t largest_size(std::span<const Schedule> schedules, std::size_t kerne
 }
 
 std::int64_t largest_length(std::span<const Schedule> schedules, std::size_t kernel, std::string_view extent) {
-  std::int64_t largest = 0;
-  for (const Schedule& schedule : schedules) {
-    if (!launches(schedule, kernel)) continue;
-    const auto bound = std::ranges::find(schedule.bounds, extent, &Bound::extent);
-    largest = std::max(largest, bound == schedule.bounds.end() ? every_size : bound->up_to);
-  }
-  return largest;
+  return largest_length_of(schedules, extent, [&](const Schedule& schedule) { return launches(schedule, kernel); });
+}
+
+std::int64_t largest_length(std::span<const Schedule> schedules, const Intermediate& buffer, std::string_view extent) {
+  return largest_length_of(schedules, extent, [&](const Schedule& schedule) { return uses(schedule, buffer.name); });
 }
 
 }  // namespace iris

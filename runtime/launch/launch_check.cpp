@@ -189,6 +189,16 @@ std::int64_t workspace_bytes(const Manifest& manifest, std::size_t kernel, const
   return 2 * aligned((bytes + 1) / 2);  // two ping-pong buffers
 }
 
+/// Of the longest launch within the capacity that uses the buffer.
+std::int64_t buffer_bytes(const Manifest& manifest, const Intermediate& buffer, const Extents& capacity) {
+  Extents longest;
+  for (const auto& [name, length] : capacity)
+    longest.set(name, std::min(length, largest_length(manifest.schedules, buffer, name)));
+  std::int64_t bytes = bytes_of(buffer.dtype);
+  for (const Dimension& dimension : buffer.shape) bytes *= length_of(dimension, longest);
+  return bytes;
+}
+
 }  // namespace
 
 Extents resolve_capacity(const Manifest& manifest, const Extents& given) {
@@ -276,9 +286,7 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
   }
   layout.cleared_bytes = end;
   for (const Intermediate& buffer : manifest.intermediates) {
-    std::int64_t bytes = bytes_of(buffer.dtype);
-    for (const Dimension& dimension : buffer.shape) bytes *= length_of(dimension, capacity);
-    layout.intermediates.push_back(place(bytes));
+    layout.intermediates.push_back(place(buffer_bytes(manifest, buffer, capacity)));
   }
   layout.total_bytes = end;
   return layout;

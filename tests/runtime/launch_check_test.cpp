@@ -71,6 +71,7 @@ TEST(LaunchCheck, NoticesThatSizesOverflow) {
 TEST(LaunchCheck, NoticesThatPartsOverflowTogether) {
   Manifest manifest = host_operation("add_index", 1).manifest;
   const auto layout = [&] { layout_of(manifest, {{"m", 1}, {"n", std::int64_t{1} << 59}}); };
+  manifest.schedules[0].steps.push_back({0, LaunchStep{0, {"between", "beside"}, {{"n"}}}});
   manifest.intermediates = {{.name = "between", .dtype = Dtype::i32, .shape = {{"n"}}}};
   EXPECT_EQ(error_of(layout), "");
   manifest.intermediates.push_back({.name = "beside", .dtype = Dtype::i32, .shape = {{"n"}}});
@@ -107,10 +108,30 @@ TEST(LaunchCheck, TakesNoMoreWorkspaceThanItsSchedulesNeed) {
   EXPECT_EQ(layout.kernels[1].workspace_bytes, 0);
 }
 
+/// Few rows go through a buffer, and many do without: there is room for few.
+TEST(LaunchCheck, TakesNoMoreForABufferThanItsSchedulesNeed) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  manifest.problem.extents = {{"m", {.dynamic = true}}, {"n", {.dynamic = true}}};
+  manifest.intermediates = {{.name = "between", .dtype = Dtype::i32, .shape = {{"m", 2}, {"n"}}},
+                            {.name = "copied", .dtype = Dtype::i32, .shape = {{"m"}}}};
+  manifest.schedules = {{every_size, {{0, LaunchStep{0, {"input", "between"}, {{"n"}}}}}, {{"m", 16}}},
+                        {every_size, {{0, LaunchStep{0, {"between", "output"}, {{"n"}}}}}, {{"m", 128}}},
+                        {every_size, {{0, CopyStep{.from = "input", .to = "copied", .shape = {{"m"}}}}}, {{"m", 1024}}},
+                        {every_size, {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}}};
+  const auto bytes = [&](std::int64_t m) {
+    const OperationLayout layout = layout_of(manifest, {{"m", m}, {"n", 64}});
+    return std::pair(layout.intermediates.at(1) - layout.intermediates.at(0),
+                     layout.total_bytes - layout.intermediates.at(1));
+  };
+  EXPECT_EQ(bytes(100'000), std::pair(std::int64_t{4} * 2 * 128 * 64, std::int64_t{4} * 1024));
+  EXPECT_EQ(bytes(64), std::pair(std::int64_t{4} * 2 * 64 * 64, std::int64_t{4} * 64));
+}
+
 TEST(LaunchCheck, LaysNothingOverAnythingElse) {
   Manifest manifest = host_operation("add_index", 1).manifest;
   manifest.kernels[0].workspace = {{{12, {"n"}}}};
   manifest.kernels.push_back(manifest.kernels[0]);
+  manifest.schedules[0].steps.push_back({0, LaunchStep{1, {"input", "between"}, {{"n"}}}});
   manifest.intermediates = {{.name = "between", .dtype = Dtype::f64, .shape = {{"n", 3}}}};
   const OperationLayout layout = layout_of(manifest, {{"m", 1}, {"n", 100}});
   std::vector<std::pair<std::int64_t, std::int64_t>> used;  // where it begins, how long it is

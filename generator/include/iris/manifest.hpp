@@ -38,6 +38,7 @@ struct Argument {
   int alignment = 1;        ///< bytes, of the pointer
   bool root_only = false;   ///< only the root's content matters (broadcast's input)
   bool replicated = false;  ///< all ranks must have the same in it (the bias of an all_reduce)
+  bool operator==(const Argument&) const = default;
 };
 
 /// A buffer on every rank's symmetric heap that one kernel of an operation fills for another. 256-byte aligned.
@@ -45,6 +46,7 @@ struct Intermediate {
   std::string name = {};
   Dtype dtype = Dtype::f32;
   std::vector<Dimension> shape = {};
+  bool operator==(const Intermediate&) const = default;
 };
 
 /// A number of bytes: the sum of terms, each so many bytes times the product of the extents that it names.
@@ -231,6 +233,8 @@ bool takes(const Bound& bound, std::int64_t length);
 std::int64_t largest_size(std::span<const Schedule> schedules, std::size_t kernel);
 /// The same of the length of one extent.
 std::int64_t largest_length(std::span<const Schedule> schedules, std::size_t kernel, std::string_view extent);
+/// The length of one extent for which some schedule uses the buffer at most.
+std::int64_t largest_length(std::span<const Schedule> schedules, const Intermediate& buffer, std::string_view extent);
 
 /// Pretty-printed JSON with a final newline; the same bytes every time.
 std::string to_json(const Manifest& manifest);
