@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <iterator>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "generator/plan/join.hpp"
@@ -35,9 +35,25 @@ std::string deciding_extent(const Problem& problem) {
   return problem.dynamic_extents().front();
 }
 
+/// Among how many ranks an extent of the problem is divided: its lengths are multiples of that.
+std::int64_t shards_of(const Problem& problem, const std::string& extent) {
+  std::int64_t shards = 1;
+  for (const Argument& argument : pattern_of(problem).arguments(problem)) {
+    for (const Dimension& dimension : argument.shape) {
+      if (dimension.extent == extent) shards = std::max(shards, dimension.divisor);
+    }
+  }
+  return shards;
+}
+
+std::int64_t round_up(std::int64_t length, std::int64_t to) {
+  return divide_up(length, to) * to;
+}
+
 iris::Extents nominal_extents(const Problem& problem) {
   iris::Extents extents;
-  for (const std::string& name : problem.dynamic_extents()) extents.set(name, nominal_extent);
+  for (const std::string& name : problem.dynamic_extents())
+    extents.set(name, round_up(nominal_extent, shards_of(problem, name)));
   return extents;
 }
 
@@ -50,13 +66,8 @@ Problem at_length(const Problem& problem, std::int64_t length) {
 
 /// Whether both come to the same kernels, however that was decided.
 bool are_same(const Candidate& a, const Candidate& b) {
-  const auto same_constant = [](const Constant& one, const Constant& other) {
-    return one.name == other.name && one.value == other.value;
-  };
-  const auto same_kernel = [&](const KernelPlan& one, const KernelPlan& other) {
-    return std::ranges::equal(one.constants, other.constants, same_constant);
-  };
-  return a.variant == b.variant && std::ranges::equal(a.draft.kernels, b.draft.kernels, same_kernel);
+  const auto same = [](const KernelPlan& one, const KernelPlan& other) { return are_same(one, other); };
+  return a.variant == b.variant && std::ranges::equal(a.draft.kernels, b.draft.kernels, same);
 }
 
 /// A range of sizes, of a product a range of lengths, and who serves it.
@@ -91,28 +102,44 @@ std::vector<Range> ranges_of(const Problem& problem, const BestAt& best_at) {
   return ranges;
 }
 
-/// Lengths of a product's deciding extent: its time goes up in steps, where a tile more is needed, so that each is the
-/// last before such a step, but the first; then, where steps are small, some of them. Where other lengths are not known
-/// either, nor are the steps.
-std::vector<std::int64_t> lengths_of_products(const Problem& problem) {
-  constexpr std::int64_t step = 128;  // tiles are as long, or divide it
+/// Of which kernels hold less than of more.
+constexpr std::int64_t few_rows = 64;
+
+/// The m up to which a candidate's products have few rows, of which its stages could hold less; 0 where it has none.
+std::int64_t end_of_few_rows(const Candidate& candidate) {
+  for (const iris::Step& step : candidate.draft.steps) {
+    const auto* launch = std::get_if<iris::LaunchStep>(&step.action);
+    if (!launch) continue;
+    for (const iris::MatrixMap& map : launch->maps) {
+      if (map.last_of && map.last_of->extent == "m") return few_rows * map.last_of->divisor / map.last_of->factor;
+    }
+  }
+  return 0;
+}
+
+/// Lengths of a product's deciding extent, smallest first: its time goes up in steps, where a tile more is needed, so
+/// that each is the last before such a step, but the first; then, where steps are small, some of them. Where other
+/// lengths are not known either, nor are the steps.
+std::set<std::int64_t> lengths_of_products(const Problem& problem) {
+  constexpr std::int64_t tile = 128;  // others divide it
   constexpr std::int64_t steps_of_their_own = 32;
   constexpr std::int64_t longest = std::int64_t{1} << 16;
   const bool knows_steps = problem.dynamic_extents().size() == 1;
-  std::vector<std::int64_t> lengths = {1, 16, 32, 64};
+  const std::int64_t shards = shards_of(problem, deciding_extent(problem));
+  const std::int64_t step = tile * shards;
+  std::set<std::int64_t> lengths;
+  for (const std::int64_t few : {std::int64_t{1}, std::int64_t{16}, std::int64_t{32}, few_rows})
+    lengths.insert({std::max(shards, few / shards * shards), few * shards});
   for (std::int64_t length = step; length <= longest;) {
-    lengths.push_back(length);
+    lengths.insert(length);
     if (!knows_steps) {
       length *= 2;
     } else {
-      length += length < steps_of_their_own * step ? step : divide_up(length / 8, step) * step;
+      length += length < steps_of_their_own * step ? step : round_up(length / 8, step);
     }
   }
   return lengths;
 }
-
-/// Of which kernels hold less than of more.
-constexpr std::int64_t few_rows = 64;
 
 /// The same of a product, by the model: whoever serves a size goes on until another one is faster by more than a
 /// little, or until there are no longer few rows.
@@ -132,7 +159,11 @@ std::vector<Range> ranges_of_product(const Problem& problem, const Target& targe
       const bool by_model = !best.is_measured && !last_is_measured;
       return by_model && time_of(last, sized, target) <= little * time_of(*best.candidate, sized, target);
     };
-    if (ranges.empty() || before == few_rows || !stays(*ranges.back().candidate)) {
+    const auto ends_with_few_rows = [&](const Candidate& last) {
+      const std::int64_t end = end_of_few_rows(last);
+      return before <= end && length > end;
+    };
+    if (ranges.empty() || ends_with_few_rows(*ranges.back().candidate) || !stays(*ranges.back().candidate)) {
       if (!ranges.empty()) ranges.back().up_to = before;
       ranges.push_back({best.candidate, iris::every_size});
       last_is_measured = best.is_measured;
@@ -165,19 +196,21 @@ class Joiner {
 
   /// Returns the name that its kernels have.
   std::string add(const Range& range) {
-    const auto same = [&](const Added& other) { return are_same(*other.candidate, *range.candidate); };
-    auto known = std::ranges::find_if(added_, same);
-    if (known == added_.end()) {
-      add_kernels(*range.candidate);
-      known = std::prev(added_.end());
-    }
     iris::Schedule schedule{iris::every_size, range.candidate->draft.steps};
     if (deciding_.empty()) {
       schedule.up_to = range.up_to;
     } else if (range.up_to != iris::every_size) {
       schedule.bounds = {{.extent = deciding_, .up_to = range.up_to}};
     }
-    for (iris::Step& step : schedule.steps) move_kernels(step, known->first_kernel);
+    const auto same = [&](const Added& other) { return are_same(*other.candidate, *range.candidate); };
+    const auto known = std::ranges::find_if(added_, same);
+    if (known == added_.end()) {
+      const std::string name = name_of(*range.candidate);
+      added_.push_back(
+          {range.candidate, name, add_draft(chosen_, range.candidate->draft, {std::move(schedule)}, name)});
+      return name;
+    }
+    for (iris::Step& step : schedule.steps) number_kernels(step, known->kernels);
     chosen_.schedules.push_back(std::move(schedule));
     return known->name;
   }
@@ -186,14 +219,8 @@ class Joiner {
   struct Added {
     const Candidate* candidate;
     std::string name;
-    int first_kernel;
+    std::vector<int> kernels;  ///< their numbers
   };
-
-  void add_kernels(const Candidate& candidate) {
-    const std::string name = name_of(candidate);
-    added_.push_back({&candidate, name, static_cast<int>(chosen_.draft.kernels.size())});
-    add_draft(chosen_.draft, candidate.draft, name);
-  }
 
   /// `chain`, and where it comes again with another config, `chain_2`.
   std::string name_of(const Candidate& candidate) const {
@@ -250,35 +277,12 @@ Problem at_nominal_size(const Problem& problem) {
   return problem.at(nominal_extents(problem));
 }
 
-Candidate with_shape_for(const Problem& sized, const KernelSpec& spec, const Problem& problem, const Target& target,
-                         Settings config, std::span<const FunctionPlan> functions, const Variant& variant) {
-  Candidate planned = consider(spec, sized, target, config, functions, variant);
-  if (planned.refusal) return planned;
-  for (const char* key : {"tile_m", "tile_n", "parts"}) {
-    const std::vector<Constant>& constants = planned.draft.kernels.front().constants;
-    if (std::ranges::find(variant.keys, key) == variant.keys.end()) continue;
-    if (config.contains(key) || std::ranges::find(constants, key, &Constant::name) == constants.end()) continue;
-    config[key] = {.value = static_cast<int>(planned.draft.kernels.front().number(key)), .by = Setting::By::size};
-  }
-  return consider(spec, problem, target, config, functions, variant);
-}
-
-bool can_share_sizes(const std::vector<Candidate>& candidates, const Problem& problem) {
-  const Pattern& pattern = pattern_of(problem);
-  if (pattern.bus != nullptr) return true;
-  const auto is_one_kernel = [](const Candidate& candidate) {
-    const bool composed = candidate.variant->templates.empty();
-    const bool has_steps = !candidate.refusal && candidate.draft.kernels.size() > 1;  // of a user's prologue
-    return !composed && !has_steps;
-  };
-  return pattern.product != nullptr && std::ranges::all_of(candidates, is_one_kernel);
-}
-
 std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& problem, const Target& target,
                                          std::span<const FunctionPlan> functions,
                                          const std::vector<Candidate>& candidates) {
   constexpr std::array<std::int64_t, 14> planned_for = {16,  64,   128,  256,  384,  512,  640,
                                                         768, 1024, 1536, 2048, 3072, 4096, 16384};
+  const std::int64_t shards = shards_of(problem, deciding_extent(problem));
   std::vector<Candidate> all;
   const auto add = [&](const Candidate& candidate) {
     const auto same = [&](const Candidate& other) { return are_same(candidate, other); };
@@ -286,9 +290,9 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
   };
   for (const Candidate& candidate : candidates) add(candidate);
   for (const std::int64_t extent : planned_for) {
-    const Problem sized = at_length(problem, extent);
+    const Problem sized = at_length(problem, round_up(extent, shards));
     for (const Variant& variant : pattern_of(problem).variants) {
-      add(with_shape_for(sized, spec, problem, target, spec.config, functions, variant));
+      add(consider(spec, problem, target, spec.config, functions, variant, Launches{sized}));
     }
   }
   std::vector<std::vector<double>> times(all.size());
@@ -307,15 +311,13 @@ void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target
   std::vector<Range> ranges = is_product ? ranges_of_product(problem, target, best_at) : ranges_of(problem, best_at);
   std::deque<Candidate> of_few_rows;
   for (Range& range : ranges) {
-    if (!is_product || range.longest > few_rows || deciding_extent(problem) != "m") continue;
-    const std::vector<Constant>& constants = range.candidate->draft.kernels.front().constants;
-    if (std::ranges::find(constants, "stage_rows", &Constant::name) == constants.end()) continue;
-    // Its shape suited stages that are whole.
-    Settings config = range.candidate->config;
-    std::erase_if(config, [](const auto& named) { return named.second.by == Setting::By::size; });
-    config[std::string(most_rows_key)] = {.value = static_cast<int>(range.longest), .by = Setting::By::size};
-    of_few_rows.push_back(with_shape_for(at_length(problem, range.longest), spec, problem, target, std::move(config),
-                                         functions, *range.candidate->variant));
+    if (!is_product || deciding_extent(problem) != "m") continue;
+    if (range.longest > end_of_few_rows(*range.candidate)) continue;
+    const Launches launches = {.typical = at_length(problem, range.longest), .most_rows = range.longest};
+    Candidate holding_less =
+        consider(spec, problem, target, range.candidate->config, functions, *range.candidate->variant, launches);
+    if (holding_less.refusal) continue;
+    of_few_rows.push_back(std::move(holding_less));
     range.candidate = &of_few_rows.back();
   }
   join_neighbours(ranges);

@@ -23,7 +23,7 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
   std::string words;
   for (const std::string_view key : keys) words.append(key).append(", ");
   for (const auto& [key, setting] : config) {
-    if (key == timeout_key || key == most_rows_key || std::ranges::find(keys, key) != keys.end()) continue;
+    if (key == timeout_key || std::ranges::find(keys, key) != keys.end()) continue;
     std::string problem = it;
     problem.append(" does not use '").append(key).append("'; it uses ").append(words).append(timeout_key);
     return refusal_of(spec, setting.where, problem);
@@ -34,7 +34,8 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
 }  // namespace
 
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
-                   std::span<const FunctionPlan> functions, const Variant& variant) {
+                   std::span<const FunctionPlan> functions, const Variant& variant,
+                   const std::optional<Launches>& launches) {
   Candidate candidate{.variant = &variant, .config = config};
   candidate.refusal = check_keys(spec, config, {variant.keys.begin(), variant.keys.end()},
                                  problem.pattern + " (" + std::string(variant.name) + ")");
@@ -51,7 +52,8 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
     return candidate;
   }
   try {
-    const Request request{spec, problem, target, config, variant.name};
+    const Launches any{.typical = problem};
+    const Request request{spec, problem, target, config, variant.name, launches ? *launches : any};
     candidate.draft = variant.plan(request);
     attach_functions(request, variant, functions, candidate.draft);
   } catch (const SpecError& error) {
@@ -61,10 +63,11 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
 }
 
 std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& problem, const Target& target,
-                                    const Settings& config, std::span<const FunctionPlan> functions) {
+                                    const Settings& config, std::span<const FunctionPlan> functions,
+                                    const std::optional<Launches>& launches) {
   std::vector<Candidate> candidates;
   for (const Variant& variant : pattern_of(problem).variants) {
-    candidates.push_back(consider(spec, problem, target, config, functions, variant));
+    candidates.push_back(consider(spec, problem, target, config, functions, variant, launches));
   }
   return candidates;
 }

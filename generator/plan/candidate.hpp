@@ -19,12 +19,14 @@ struct Candidate {
   bool lacks_key = false;                 ///< it does not understand a key of the config
 };
 
-/// A variant with this config, whose kernels call `functions`, those of the user's own.
+/// A variant with this config, whose kernels call `functions`, those of the user's own. `launches`: nothing for any.
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
-                   std::span<const FunctionPlan> functions, const Variant& variant);
+                   std::span<const FunctionPlan> functions, const Variant& variant,
+                   const std::optional<Launches>& launches = {});
 /// Every variant of the pattern, in its order.
 std::vector<Candidate> consider_all(const KernelSpec& spec, const Problem& problem, const Target& target,
-                                    const Settings& config, std::span<const FunctionPlan> functions);
+                                    const Settings& config, std::span<const FunctionPlan> functions,
+                                    const std::optional<Launches>& launches = {});
 
 /// Predicted microseconds of a launch of a static problem.
 double time_of(const Candidate& candidate, const Problem& problem, const Target& target);

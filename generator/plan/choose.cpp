@@ -90,7 +90,7 @@ class Tuned {
       if (!shapes_differ) return consider(spec_, problem_, target_, spec.config, functions_, *variant);
       Problem measured = problem_;  // in its own types
       measured.extents = entry.problem.extents;
-      return with_shape_for(measured, spec_, problem_, target_, spec.config, functions_, *variant);
+      return consider(spec_, problem_, target_, spec.config, functions_, *variant, Launches{measured});
     } catch (const SpecError& error) {
       return {.refusal = error};
     }
@@ -162,15 +162,6 @@ std::optional<Candidate> tuned_own(const KernelSpec& spec, const Problem& proble
 void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate>& candidates, const Problem& problem,
                              const Target& target, std::span<const FunctionPlan> functions, Tuned& tuned,
                              Chosen& chosen) {
-  if (!can_share_sizes(candidates, problem)) {
-    const Problem nominal = at_nominal_size(problem);
-    if (const auto [candidate, entry] = tuned.at(nominal); candidate) {
-      return chosen.take(*candidate,
-                         "tuned for extents of " + std::to_string(nominal_extent) + ": " + words_of(*entry));
-    }
-    return chosen.take(*fastest(candidates, nominal, target),
-                       "predicted for extents of " + std::to_string(nominal_extent));
-  }
   const bool is_product = pattern_of(problem).product != nullptr;
   const bool shapes_differ = is_product && leaves_config_to_plan(spec);
   const std::vector<Candidate> few =
@@ -314,8 +305,8 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
 
 std::pair<const Variant*, Draft> choose_part(const Request& request) {
   const std::vector<Candidate> candidates =
-      consider_all(request.spec, request.problem, request.target, request.config, {});
-  const Candidate* best = fastest(candidates, at_nominal_size(request.problem), request.target);
+      consider_all(request.spec, request.problem, request.target, request.config, {}, request.launches);
+  const Candidate* best = fastest(candidates, at_nominal_size(request.typical()), request.target);
   if (!best) refuse_all(request.spec, request.problem.pattern, request.config, candidates);
   return {best->variant, best->draft};
 }

@@ -6,10 +6,10 @@
 
 namespace irisgen {
 
-/// The draft that was taken, and what stood beside it.
 /// Plan::spec_hash, of a description and of the text of what it names.
 std::string spec_hash_of(const KernelSpec& kernel, int world, const std::string& sources);
 
+/// The draft that was taken, and what stood beside it.
 struct Chosen {
   std::string variant;  ///< `by_size` where several share the sizes of a dynamic problem
   bool deterministic = true;

@@ -1,6 +1,7 @@
 #include "generator/plan/compose.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "generator/plan/choose.hpp"
@@ -9,10 +10,16 @@ namespace irisgen {
 namespace {
 
 template <typename Value>
-const Value& mapped(const std::vector<std::pair<std::string, Value>>& map, const std::string& name) {
+const Value* find(const std::vector<std::pair<std::string, Value>>& map, std::string_view name) {
   const auto found = std::ranges::find(map, name, [](const auto& entry) { return entry.first; });
-  if (found == map.end()) throw std::logic_error("a part's '" + name + "' is not given");
-  return found->second;
+  return found == map.end() ? nullptr : &found->second;
+}
+
+template <typename Value>
+const Value& mapped(const std::vector<std::pair<std::string, Value>>& map, const std::string& name) {
+  const Value* found = find(map, name);
+  if (!found) throw std::logic_error("a part's '" + name + "' is not given");
+  return *found;
 }
 
 using ExtentMap = std::vector<std::pair<std::string, Dimension>>;
@@ -66,7 +73,10 @@ void Composition::add(const PartRequest& part) {
     if (const auto setting = request_.config.find(whole); setting != request_.config.end())
       config[own] = setting->second;
   }
-  auto [variant, draft] = choose_part({request_.spec, problem, request_.target, config, {}});
+  Launches launches = {.typical = with_extents(part.problem, request_.typical(), part.extents)};
+  if (const Dimension* rows = find(part.extents, "m"); rows && rows->extent == "m" && request_.launches.most_rows)
+    launches.most_rows = divide_up(*request_.launches.most_rows * rows->factor, rows->divisor);
+  auto [variant, draft] = choose_part({request_.spec, problem, request_.target, config, {}, launches});
   add(part, *variant, std::move(draft));
 }
 
@@ -77,9 +87,10 @@ void Composition::add(const PartRequest& part, const Variant& variant, Draft dra
     add_intermediate(buffers.back().second, own.dtype, translate(own.shape, part.extents));
   }
   for (const Argument& argument : draft.arguments) require(mapped(buffers, argument.name), argument);
-  const int kernels_before = static_cast<int>(draft_.kernels.size());
+  std::vector<int> numbers(draft.kernels.size());
+  std::iota(numbers.begin(), numbers.end(), static_cast<int>(draft_.kernels.size()));
   for (iris::Step step : draft.steps) {
-    move_kernels(step, kernels_before);
+    number_kernels(step, numbers);
     if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
       for (std::string& buffer : launch->buffers) buffer = mapped(buffers, buffer);
       launch->extents = translate(std::move(launch->extents), part.extents);

@@ -141,7 +141,7 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
 }
 
 LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products) {
-  const Problem problem = to_choose_for(request.problem, products);
+  const Problem problem = to_choose_for(request.typical(), products);
   const std::int64_t compute_units = request.target.compute_units - compute_units_of_copies(request.target, products);
   const std::int64_t blocks = std::min<std::int64_t>(compute_units, request.wanted("blocks").value_or(compute_units));
   const std::int64_t usual = std::min<std::int64_t>(loop.comm_blocks, std::max<std::int64_t>(1, blocks / 2));

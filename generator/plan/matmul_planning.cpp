@@ -20,7 +20,7 @@ constexpr int host_compute_blocks = 3;
 
 Tiles default_tiles(const Request& request) {
   if (!request.on_host()) return gpu_tiles;
-  const Problem& problem = request.problem;
+  const Problem& problem = request.typical();
   const bool large = problem.is_static() && 2 * static_cast<double>(iris::size_of(problem)) > large_host_flops;
   return large ? large_host_tiles : small_host_tiles;
 }
@@ -127,7 +127,7 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
                      products.shipped_bytes == 0;
   if (alone) band = std::min(band, highest_alone);
   std::string reason = "share operands in the cache";
-  const auto columns = static_length(request.problem, products.columns);
+  const auto columns = static_length(request.typical(), products.columns);
   if (!request.on_host() && products.gathers_rows && columns && *columns > 0) {
     const std::int64_t tiles_across = divide_up(*columns, kernel.number("tile_n"));
     band = std::clamp<std::int64_t>(resident_blocks(request, kernel) / (tiles_across * parts), 1, band);
@@ -139,9 +139,9 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
 /// Of all launches: those that are known, or those that the kernel is taken for.
 std::optional<std::int64_t> most_rows_of(const Request& request, const Dimension& rows) {
   if (const auto known = static_length(request.problem, rows)) return known;
-  const auto most = request.wanted(most_rows_key);
-  if (!most) return std::nullopt;
-  return divide_up(std::int64_t{*most} * rows.factor, rows.divisor);
+  const auto& most = request.launches.most_rows;
+  if (!most || rows.extent != "m") return std::nullopt;
+  return divide_up(*most * rows.factor, rows.divisor);
 }
 
 }  // namespace
@@ -152,7 +152,9 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
   const LoopChoice choice =
       loop ? choose_for(*loop, request, products) : LoopChoice{default_tiles(request), 0, std::nullopt, 0};
   const Tiles& fallback = choice.tiles;
-  const std::string reason = loop                ? turns_text(request.problem.is_static() ? choice.turns : std::nullopt)
+  const bool is_static = request.problem.is_static();
+  const std::string reason = request.typical().is_static() && !is_static ? "suits launches of this size"
+                             : loop              ? turns_text(is_static ? choice.turns : std::nullopt)
                              : request.on_host() ? "few changes of fiber for the multiplications between them"
                                                  : "a square in registers for each thread, slices in shared memory";
   kernel.constants.push_back(
@@ -233,7 +235,7 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
   const Tiles usual = default_tiles(request);
   const std::int64_t tile_m = request.wanted("tile_m").value_or(usual.m);
   const std::int64_t tile_n = request.wanted("tile_n").value_or(usual.n);
-  const auto count = tiles_of(request.problem, products, tile_m, tile_n);
+  const auto count = tiles_of(request.typical(), products, tile_m, tile_n);
   if (!count) return std::min(of_any_size, most);
   const std::int64_t blocks = request.wanted("blocks").value_or(
       std::int64_t{request.target.compute_units} * blocks_of_unit(request.target, request.problem.accumulate));
@@ -248,7 +250,7 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
   const FastLoop* loop = fast_loop_for(request, products).loop;
   const std::int64_t usual_depth = loop ? choose_for(*loop, request, products).tiles.k : default_tiles(request).k;
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
-  const auto k = static_length(request.problem, {"k"});
+  const auto k = static_length(request.typical(), {"k"});
   const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
   const std::int64_t most = std::min<std::int64_t>({slices, most_parts, request.wanted("blocks").value_or(most_parts)});
   std::int64_t parts = std::min<std::int64_t>(2, most);

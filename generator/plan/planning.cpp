@@ -145,8 +145,8 @@ std::int64_t decide(const Request& request, KernelPlan& kernel, const std::strin
     return value;
   }
   const Setting& setting = wanted->second;
-  constexpr std::array reasons = {"set in config", "measured to be best", "suits launches of this size"};
-  add_number(kernel, name, setting.value, std::move(unit), reasons.at(static_cast<std::size_t>(setting.by)));
+  const bool is_measured = setting.by == Setting::By::measurement;
+  add_number(kernel, name, setting.value, std::move(unit), is_measured ? "measured to be best" : "set in config");
   return setting.value;
 }
 
@@ -359,11 +359,12 @@ iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::stri
   return launch;
 }
 
-void move_kernels(iris::Step& step, int by) {
-  if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) launch->kernel += by;
+void number_kernels(iris::Step& step, std::span<const int> numbers) {
+  const auto set = [&](int& kernel) { kernel = numbers[static_cast<std::size_t>(kernel)]; };
+  if (auto* launch = std::get_if<iris::LaunchStep>(&step.action)) set(launch->kernel);
   if (auto* signal = std::get_if<iris::SignalStep>(&step.action)) {
-    signal->from.kernel += by;
-    signal->to.kernel += by;
+    set(signal->from.kernel);
+    set(signal->to.kernel);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,9 +28,11 @@ using iris::Argument;
 using iris::Dimension;
 using iris::InPlace;
 
-/// Of a dynamic m, in the place of a setting of `config:`: how many rows launches of the kernel have at most. The
-/// Plan's own, where several kernels share the sizes.
-inline constexpr std::string_view most_rows_key = "most_rows";
+/// The launches that a plan is for, where its problem leaves lengths open.
+struct Launches {
+  Problem typical;  ///< the problem, with lengths that suit most of them; open where nobody knows better
+  std::optional<std::int64_t> most_rows = {};  ///< that m has in them
+};
 
 /// What a variant plans for.
 struct Request {
@@ -38,7 +41,10 @@ struct Request {
   const Target& target;
   const Settings& config;
   std::string_view variant;  ///< its own name
+  const Launches& launches;
 
+  /// That choices are made for.
+  const Problem& typical() const { return launches.typical; }
   bool on_host() const { return target.platform == Platform::host; }
   /// What `config:` says of a key.
   std::optional<int> wanted(std::string_view key) const;
@@ -167,8 +173,8 @@ Draft draft_of(KernelPlan kernel, InPlace in_place);
 /// A launch of kernel number `kernel` of a draft, with all its dynamic extents.
 iris::LaunchStep launch_of(const Draft& draft, int kernel, std::vector<std::string> buffers);
 
-/// Makes a step of a draft one of a larger one, in which its kernels come after so many others.
-void move_kernels(iris::Step& step, int by);
+/// Makes a step of a draft one of a larger one, in which its kernels have these numbers.
+void number_kernels(iris::Step& step, std::span<const int> numbers);
 
 /// `12.3 µs`.
 std::string microseconds(double value);

@@ -174,6 +174,18 @@ TEST(Bare, LaunchesWhatSuitsTheRowsOfAProduct) {
                "blocks_with_tiles"));
 }
 
+/// Of a fused product few rows take the steps, and the buffer between them; more do without.
+TEST(Bare, HasRoomForTheRowsThatTakeAStep) {
+  const std::string product = header_of(
+      "{name: p, pattern: matmul_reduce_scatter, dtype: bf16, world: 8, layout: {b: nk}, "
+      "shape: {m: dynamic, n: 8192, k: 3584}}",
+      "sm_90a");
+  const std::size_t few = product.find("    if (m <= 64) {\n");
+  ASSERT_NE(few, std::string::npos) << product;
+  EXPECT_LT(product.find("p_bulk_synchronous_matmul_", few), product.find("p_bulk_synchronous_reduce_scatter_", few));
+  expect_contains(product, "layout.end += aligned(16384 * std::min<std::int64_t>(capacity_m, 256));");
+}
+
 TEST(Bare, WantsAStreamAndAnEventOnlyOfCopiesBesideKernels) {
   const std::string copies =
       header_of("{name: g, pattern: all_gather, variant: copy_engine, dtype: f32, world: 4, shape: {m: 4096, n: 4096}}",

@@ -136,13 +136,24 @@ TEST(SplitK, IsDearerWhereNobodyHasMeasuredIt) {
   EXPECT_GT(predicted("split_k"), predicted("tiled") + 5);
 }
 
-/// The kernel that a launch of so many rows takes.
-const KernelPlan& kernel_at(const Plan& plan, std::int64_t rows) {
+/// The kernels that a launch of so many rows takes, in their order.
+std::vector<const KernelPlan*> kernels_at(const Plan& plan, std::int64_t rows) {
   const auto is_within = [&](const iris::Bound& bound) { return bound.extent == "m" && iris::takes(bound, rows); };
   const auto schedule = std::ranges::find_if(plan.schedules, [&](const iris::Schedule& each) {
     return each.up_to == iris::every_size && std::ranges::all_of(each.bounds, is_within);
   });
-  return plan.kernels.at(static_cast<std::size_t>(std::get<iris::LaunchStep>(schedule->steps.at(0).action).kernel));
+  std::vector<const KernelPlan*> kernels;
+  for (const iris::Step& step : schedule->steps) {
+    if (const auto* launch = std::get_if<iris::LaunchStep>(&step.action))
+      kernels.push_back(&plan.kernels.at(static_cast<std::size_t>(launch->kernel)));
+  }
+  return kernels;
+}
+
+/// The one of them that multiplies.
+const KernelPlan& kernel_at(const Plan& plan, std::int64_t rows) {
+  const std::vector<const KernelPlan*> kernels = kernels_at(plan, rows);
+  return **std::ranges::find_if(kernels, [](const KernelPlan* kernel) { return kernel->main_loop().has_value(); });
 }
 
 TEST(BySize, GivesAProductOfAnyNumberOfRowsTheTilesThatSuitIt) {
@@ -197,13 +208,71 @@ TEST(BySize, ShapesAKernelOfFewRowsForThese) {
   }
 }
 
-TEST(BySize, LeavesWholeStagesToAKernelOfAllSizes) {
-  const std::string shape = "world: 4, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 1024, m: dynamic}";
-  const Plan any = plan("matmul_reduce_scatter", shape, "sm_90a");
-  EXPECT_NE(any.variant, "by_size");
-  for (const std::int64_t rows : {16, 64, 256, 512, 4096}) {
-    EXPECT_EQ(kernel_at(any, rows).number("stage_rows"), 128) << rows;
+/// Of a pattern that divides rows among ranks there are few as long as each rank has few.
+TEST(BySize, CountsTheRowsThatEachRankMultiplies) {
+  const std::string start = "world: 4, dtype: bf16, layout: {b: nk}, shape: {n: 4096, k: 1024, m: dynamic}";
+  const Plan any = plan("matmul_reduce_scatter", start + ", config: {tile_n: 256}", "sm_90a");
+  EXPECT_EQ(any.variant, "by_size");
+  EXPECT_EQ(kernel_at(any, 256).variant, "fused_sequential");
+  EXPECT_EQ(kernel_at(any, 256).number("stage_rows"), 64);
+  EXPECT_EQ(kernel_at(any, 260).number("stage_rows"), 128);
+  EXPECT_EQ(kernel_at(any, 4096).number("stage_rows"), 128);
+}
+
+/// Each of them as good as if the rows were known, by the model: with other variants, several of several kernels.
+TEST(BySize, GivesFusedProductsOfAnyNumberOfRowsWhatSuitsThem) {
+  struct Case {
+    const char* pattern;
+    const char* shape;
+  };
+  for (const auto& [pattern, shape] : {Case{"matmul_all_reduce", "n: 8192, k: 3584, m: "},
+                                       {"matmul_reduce_scatter", "n: 8192, k: 3584, m: "},
+                                       {"all_gather_matmul", "n: 3584, k: 8192, m: "},
+                                       {"matmul_all_gather", "n: 3584, k: 8192, m: "}}) {
+    const std::string start = std::string("world: 8, dtype: bf16, layout: {b: nk}, shape: {") + shape;
+    const Plan any = plan(pattern, start + "dynamic}", "sm_90a");
+    EXPECT_EQ(any.variant, "by_size") << pattern;
+    EXPECT_LE(any.kernels.size(), 10u) << pattern;
+    for (const std::int64_t rows : {8, 64, 128, 512, 1024, 4096, 16384}) {
+      const Plan known = plan(pattern, start + std::to_string(rows) + "}", "sm_90a");
+      const KernelPlan& taken = kernel_at(any, rows);
+      const std::string variant = taken.problem.pattern == "matmul" ? "bulk_synchronous" : taken.variant;
+      const bool has_roles =
+          std::ranges::find(taken.constants, "comm_blocks", &Constant::name) != taken.constants.end();
+      const Plan same =
+          plan(pattern,
+               start + std::to_string(rows) + "}, variant: " + variant +
+                   ", config: {tile_n: " + std::to_string(taken.number("tile_n")) +
+                   (has_roles ? ", comm_blocks: " + std::to_string(taken.number("comm_blocks")) : "") + "}",
+               "sm_90a");
+      EXPECT_LE(same.prediction.time_us, 1.25 * known.prediction.time_us) << pattern << " " << rows;
+    }
   }
+}
+
+/// What moves the rows is the same whatever the tiles are: one kernel serves them all.
+TEST(BySize, SharesKernelsAmongTheVariantsOfAnOperation) {
+  const Plan any = plan("matmul_reduce_scatter",
+                        "world: 8, dtype: bf16, layout: {b: nk}, shape: {n: 8192, k: 3584, m: dynamic}", "sm_90a");
+  ASSERT_EQ(kernels_at(any, 64).size(), 2u);
+  ASSERT_EQ(kernels_at(any, 128).size(), 2u);
+  EXPECT_NE(kernels_at(any, 64)[0], kernels_at(any, 128)[0]);
+  EXPECT_EQ(kernels_at(any, 64)[1], kernels_at(any, 128)[1]);
+  std::set<std::string> symbols;
+  for (const KernelPlan& kernel : any.kernels) EXPECT_TRUE(symbols.insert(kernel.symbol).second) << kernel.symbol;
+}
+
+/// Copies bring flags of one kernel to another, which must have been launched as often.
+TEST(BySize, SharesNoKernelsWhoseFlagsAreCopied) {
+  const std::string start = "world: 4, dtype: bf16, layout: {b: nk}, variant: producer_consumer, shape: {n: 3584, ";
+  const Plan any = plan("all_gather_matmul", start + "k: dynamic, m: dynamic}", "sm_90a");
+  ASSERT_EQ(any.schedules.size(), 2u);  // of whole rows, and of others
+  std::set<int> barriers;
+  for (const iris::Schedule& schedule : any.schedules)
+    barriers.insert(std::get<iris::LaunchStep>(schedule.steps.at(0).action).kernel);
+  EXPECT_EQ(barriers.size(), 2u);
+  for (const int barrier : barriers)
+    EXPECT_EQ(any.kernels.at(static_cast<std::size_t>(barrier)).problem.pattern, "barrier");
 }
 
 TEST(BySize, LeavesAProductAloneThatTheDescriptionShapes) {

@@ -150,7 +150,8 @@ TEST(Tuning, OfAProductIsForItsOwnColumnsAndDepth) {
   };
   EXPECT_TRUE(reason("m: 4096, n: 2048, k: 8192").starts_with("tuned: "));
   EXPECT_TRUE(reason("m: 2048, n: 2048, k: 8192").starts_with("tuned: ")) << "half as many rows";
-  EXPECT_TRUE(reason("m: dynamic, n: 2048, k: 8192").starts_with("tuned for extents of 4096: "));
+  EXPECT_TRUE(reason("m: dynamic, n: 2048, k: 8192").ends_with("as measured where it was and else predicted"));
+  EXPECT_TRUE(reason("m: dynamic, n: 4096, k: 4096").ends_with("as predicted"));
   EXPECT_FALSE(reason("m: 1024, n: 2048, k: 8192").starts_with("tuned"));
   EXPECT_FALSE(reason("m: 4096, n: 4096, k: 4096").starts_with("tuned")) << "as many multiply-adds, other matrices";
 }

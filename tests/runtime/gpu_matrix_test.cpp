@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,30 @@ TEST(GpuBySize, EverySizeIsRight) {
     if (schedule.up_to != every_size) sizes.insert(sizes.end(), {schedule.up_to, schedule.up_to + 1});
   }
   for (const std::int64_t n : sizes) expect_right(built, {{"m", 1}, {"n", n}});
+}
+
+/// Of fused products, each range by kernels of its own, or by some that several share.
+TEST(GpuBySize, EveryNumberOfRowsIsRight) {
+  if (!gpu_target()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey_gpus().missing;
+  const auto gpus = static_cast<int>(survey_gpus().gpus.size());
+  for (const char* pattern : {"matmul_all_reduce", "matmul_reduce_scatter", "all_gather_matmul", "matmul_all_gather"}) {
+    const Sample sample{.algorithm = {pattern, "auto"},
+                        .world = gpus,
+                        .dtype = "bf16",
+                        .layout = "nk",
+                        .extents = {{"n", 1024}, {"k", 512}}};
+    SCOPED_TRACE(sample.text());
+    const BuiltOperation built = build_for_gpu(sample);
+    EXPECT_EQ(built.manifest.variant, "by_size");
+    std::set<std::int64_t> all_rows = {0, gpus};
+    for (const Schedule& schedule : built.manifest.schedules) {
+      for (const Bound& bound : schedule.bounds) {
+        if (bound.up_to != every_size)
+          all_rows.insert({bound.up_to / 2 / gpus * gpus, bound.up_to, bound.up_to + gpus});
+      }
+    }
+    for (const std::int64_t rows : all_rows) expect_right(built, {{"m", rows}});
+  }
 }
 
 /// From 1 to 8192 in each direction, primes among them, and nothing to sum; of so many products that the reference

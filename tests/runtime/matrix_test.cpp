@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(All, HostMatrix, testing::ValuesIn(test::every_algorith
 void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::uint64_t seed) {
   constexpr std::int64_t n = 5;
   constexpr std::int64_t k = 4;
-  constexpr std::array<std::int64_t, 6> rows_of_launches = {0, 70, 1, 70, 0, 40};
+  constexpr std::array<std::int64_t, 9> rows_of_launches = {0, 70, 1, 16, 70, 2, 0, 40, 1};
   const std::int64_t most = 70;
   const auto extents_of = [&](std::int64_t rows) { return Extents{{"m", rows * world_size}, {"n", n}, {"k", k}}; };
   World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
@@ -134,6 +134,32 @@ TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
         EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << variant.name << ", seed " << seed;
       }
     }
+  }
+}
+
+/// The same where launches of other sizes are other variants', of which two share a kernel and three a buffer.
+TEST(HostLaunches, OfOtherVariantsInTurnAreRight) {
+  for (const int world : {2, 3}) {
+    const Sample sample{.algorithm = {"all_gather_matmul", "auto"}, .world = world, .extents = {{"n", 5}, {"k", 4}}};
+    irisgen::Plan plan = test::plan_of(sample, "host");
+    irisgen::TuningTable table;
+    const auto measure = [&](std::int64_t rows, const std::string& variant, irisgen::Settings config) {
+      const Extents extents = {{"m", rows * world}, {"n", 5}, {"k", 4}};
+      table.entries.push_back({.problem = plan.problem.at(extents), .target = "host"});
+      table.entries.back().variant = variant;
+      table.entries.back().config = std::move(config);
+    };
+    measure(1, "bulk_synchronous", {{"tile_n", {.value = 32}}});
+    measure(16, "producer_consumer", {});
+    measure(32, "workgroup_specialized", {});
+    measure(64, "bulk_synchronous", {{"tile_n", {.value = 16}}});
+    plan = test::plan_of(sample, "host", {.tuning = {&table, 1}});
+    ASSERT_EQ(plan.variant, "by_size");
+    ASSERT_EQ(plan.intermediates.size(), 1U);
+    ASSERT_EQ(plan.kernels.size(), 6U) << plan.choices.front().reason;
+    const BuiltOperation built = build_operation(plan, {}, test::test_cache());
+    for (std::uint64_t seed = 0; seed < 40; ++seed)
+      EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << world << " ranks, seed " << seed;
   }
 }
 

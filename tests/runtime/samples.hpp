@@ -124,9 +124,9 @@ struct Sample {
   }
 };
 
-inline irisgen::Plan plan_of(const Sample& sample, std::string_view target) {
+inline irisgen::Plan plan_of(const Sample& sample, std::string_view target, const irisgen::PlanOptions& options = {}) {
   const irisgen::Spec spec = irisgen::parse_spec("sample.yaml", sample.text());
-  return irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target(target));
+  return irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target(target), options);
 }
 
 /// Whether `config:` of the algorithm's variant has that key; that of auto has none.

@@ -21,7 +21,7 @@ using iris::Problem;
 
 /// A value of `config:`.
 struct Setting {
-  enum class By { description, measurement, size };  ///< of a tuning table; of launches that it suits
+  enum class By { description, measurement };  ///< of a tuning table
 
   int value = 0;
   Position where = {};

@@ -42,16 +42,16 @@ Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks
 
 Draft plan_workgroup_specialized(const Request& request) {
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(request.problem, true));
-  choose_roles(request, kernel, products(request.problem, true), "push rows to the peers");
+  choose_tiles(request, kernel, products(request.typical(), true));
+  choose_roles(request, kernel, products(request.typical(), true), "push rows to the peers");
   const std::int64_t blocks = kernel.number("comm_blocks");
   return plan_kernel(request, std::move(kernel), blocks);
 }
 
 Draft plan_fused_sequential(const Request& request) {
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/fused_sequential.hip");
-  choose_tiles(request, kernel, products(request.problem, false));
-  choose_matmul_grid(request, kernel, products(request.problem, false));
+  choose_tiles(request, kernel, products(request.typical(), false));
+  choose_matmul_grid(request, kernel, products(request.typical(), false));
   const std::int64_t blocks = kernel.number("blocks");
   return plan_kernel(request, std::move(kernel), blocks);
 }
@@ -60,7 +60,7 @@ Draft plan_fused_sequential(const Request& request) {
 std::int64_t portions_for(const Request& request) {
   constexpr std::int64_t most_copies = 8;
   constexpr double portion_bytes = 16 << 20;
-  const Problem& problem = request.problem;
+  const Problem& problem = request.typical();
   const std::int64_t most = std::max<std::int64_t>(1, most_copies / std::max(1, problem.world - 1));
   if (request.on_host() || !problem.is_static()) return std::min<std::int64_t>(most, 3);
   return std::clamp<std::int64_t>(std::llround(shard_bytes(problem) / portion_bytes), 1, most);
@@ -104,8 +104,8 @@ Draft plan_producer_consumer(const Request& request) {
   KernelPlan product = start_kernel(request, "all_gather_matmul/producer_consumer.hip");
   const std::int64_t portions = decide(request, product, "portions", portions_for(request), "of each rank's rows",
                                        "as few as let products begin early: each is a copy and a flag to every peer");
-  choose_tiles(request, product, copied_products(problem, portions));
-  choose_matmul_grid(request, product, copied_products(problem, portions));
+  choose_tiles(request, product, copied_products(request.typical(), portions));
+  choose_matmul_grid(request, product, copied_products(request.typical(), portions));
   add_types(request, product, {.result = true, .accumulate = true});
   add_flags(product, portions * problem.world);
   product.part = "matmul";

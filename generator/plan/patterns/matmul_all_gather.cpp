@@ -59,16 +59,16 @@ Draft finish(const Request& request, KernelPlan kernel, std::int64_t flags) {
 
 Draft plan_workgroup_specialized(const Request& request) {
   KernelPlan kernel = start(request, "matmul_all_gather/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(request.problem, true));
-  choose_roles(request, kernel, products(request.problem, true), "push tiles to the peers");
+  choose_tiles(request, kernel, products(request.typical(), true));
+  choose_roles(request, kernel, products(request.typical(), true), "push tiles to the peers");
   const std::int64_t compute_blocks = kernel.number("blocks") - kernel.number("comm_blocks");
   return finish(request, std::move(kernel), compute_blocks);
 }
 
 Draft plan_fused_sequential(const Request& request) {
   KernelPlan kernel = start(request, "matmul_all_gather/fused_sequential.hip");
-  choose_tiles(request, kernel, products(request.problem, false));
-  choose_matmul_grid(request, kernel, products(request.problem, false));
+  choose_tiles(request, kernel, products(request.typical(), false));
+  choose_matmul_grid(request, kernel, products(request.typical(), false));
   const std::int64_t blocks = kernel.number("blocks");
   return finish(request, std::move(kernel), blocks * request.problem.world);
 }

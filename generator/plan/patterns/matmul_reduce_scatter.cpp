@@ -38,16 +38,16 @@ Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks
 
 Draft plan_workgroup_specialized(const Request& request) {
   KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(request.problem, true));
-  choose_roles(request, kernel, products(request.problem, true), "sum what has arrived");
+  choose_tiles(request, kernel, products(request.typical(), true));
+  choose_roles(request, kernel, products(request.typical(), true), "sum what has arrived");
   const std::int64_t blocks = kernel.number("blocks") - kernel.number("comm_blocks");
   return plan_kernel(request, std::move(kernel), blocks);
 }
 
 Draft plan_fused_sequential(const Request& request) {
   KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/fused_sequential.hip");
-  choose_tiles(request, kernel, products(request.problem, false));
-  choose_matmul_grid(request, kernel, products(request.problem, false));
+  choose_tiles(request, kernel, products(request.typical(), false));
+  choose_matmul_grid(request, kernel, products(request.typical(), false));
   const std::int64_t blocks = kernel.number("blocks");
   return plan_kernel(request, std::move(kernel), blocks);
 }
