@@ -35,11 +35,25 @@ Turns turns_of(const Problem& problem, const Products& products, const Tiles& ti
 
 namespace {
 
-/// How much longer products take beside blocks that move data, measured on an H200: narrow tiles read more operands,
-/// for which those that come from other ranks compete.
-double longer_beside_blocks(const Products& products, const Tiles& tiles) {
-  if (products.sent_bytes == 0 || tiles.n == 256) return 1.02;
-  return tiles.n == 192 ? 1.10 : 1.45;
+/// How much longer products take beside blocks that move data, measured on H200s and on H100s: narrow tiles read more
+/// operands, for which those that are summed compete, and those that other ranks send, so long as these are busy.
+double longer_beside_blocks(const Products& products, const Tiles& tiles, double busy) {
+  constexpr double least = 1.02;
+  if (products.sums_tiles) return tiles.n <= 128 ? 1.45 : least;
+  if (products.sent_bytes == 0) return least;
+  return std::max(least, 1 + busy * (tiles.n >= 192 ? 0.10 : 0.30));
+}
+
+/// The least time in which the operands of a tile come from the cache, which all compute units share: narrow tiles
+/// read more of them for each sum. Measured on two H100s, beside links: what is sent, or summed, goes through it, too.
+double fetching_us(const Problem& problem, const Products& products, const Tiles& tiles) {
+  const double cache_gbs = products.sums_tiles ? 7800 : products.sends_beside ? 8600 : 9600;
+  const auto average = [&](const Dimension& of, std::int64_t tile) {
+    const std::int64_t all = static_length(problem, of).value();
+    return static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(1, divide_up(all, tile)));
+  };
+  const double lines = average(products.rows, tiles.m) + average(products.columns, tiles.n);
+  return lines * length(problem, "k") * static_cast<double>(iris::bytes_of(problem.dtype)) / cache_gbs / 1e3;
 }
 
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
@@ -87,7 +101,8 @@ double adding_us(const Problem& problem, const Target& target, const Products& p
 }
 
 double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
-                const Turns& turns, const Tiles& tiles) {
+                std::int64_t blocks, const Tiles& tiles) {
+  const Turns turns = turns_of(problem, products, tiles, blocks);
   const double k = length(problem, "k") / speed_of(target, problem.dtype);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
@@ -101,18 +116,29 @@ double turns_us(const FastLoop& loop, const Problem& problem, const Target& targ
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, target, products, tiles) +
                          (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
-  return std::max(sustained_us,
-                  static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us);
+  const bool is_bound_by_cache = has_links && target.measured && loop.main_loop == MainLoop::wgmma;
+  const double fetch_us = is_bound_by_cache ? fetching_us(problem, products, tiles) : 0;
+  const auto turn_us = [&](std::int64_t of_turn) { return std::max(tile_us, static_cast<double>(of_turn) * fetch_us); };
+  const std::int64_t whole_turns = turns.of_parts > 0 ? turns.of_tiles : std::max<std::int64_t>(0, turns.of_tiles - 1);
+  const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value() / products.depth_parts;
+  const double last_us = turns.of_parts > 0   ? static_cast<double>(turns.of_parts) * part_us
+                         : turns.of_tiles > 0 ? turn_us(count - whole_turns * blocks)
+                                              : 0;
+  return std::max(sustained_us, static_cast<double>(whole_turns) * turn_us(blocks) + last_us);
 }
 
 double with_links(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
                   std::int64_t comm_blocks, std::int64_t blocks, const Tiles& tiles, double multiply_us) {
   constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
-  if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma)
-    multiply_us *= longer_beside_blocks(products, tiles);
-  const double tile_us =
+  double tile_us =
       loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
+  if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma) {
+    const double sending_us = products.sent_bytes / target.rates.link_gbs / 1e3;
+    const double longer = longer_beside_blocks(products, tiles, std::min(1.0, sending_us / multiply_us));
+    multiply_us *= longer;
+    tile_us *= longer;
+  }
   if (products.sent_bytes == 0) {
     // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.
     constexpr double copying_gbs = 10;
@@ -163,7 +189,7 @@ LoopChoice choose_for(const FastLoop& loop, const Request& request, const Produc
     for (const std::int64_t comm_blocks : all_comm_blocks) {
       const std::int64_t multiplying = std::max<std::int64_t>(1, blocks - (products.moves_by_blocks ? comm_blocks : 0));
       const Turns turns = turns_of(problem, products, tiles, multiplying);
-      const double multiply_us = turns_us(loop, problem, request.target, products, turns, tiles);
+      const double multiply_us = turns_us(loop, problem, request.target, products, multiplying, tiles);
       const double us =
           with_links(loop, problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
       const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};

@@ -44,10 +44,10 @@ std::string turns_text(const std::optional<Turns>& turns);
 /// and add a share of them.
 double adding_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles);
 
-/// The time of so many turns of the compute units: that of their tiles, or that of all products at the rate that the
-/// chip's power sustains.
+/// The time in which so many blocks multiply all tiles, in turns: that of each turn's tiles, or of all products at the
+/// rate that the chip's power sustains.
 double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
-                const Turns& turns, const Tiles& tiles);
+                std::int64_t blocks, const Tiles& tiles);
 
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles

@@ -40,6 +40,7 @@ struct Products {
   double sent_bytes = 0;         ///< of operands, over the links, of a static problem
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
   bool completes_tiles = false;  ///< blocks go through their finished tiles once more
+  bool sums_tiles = false;       ///< to add those of all ranks up
   int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
   std::int64_t depth_parts = 1;  ///< along k, in which blocks make each tile
 };
@@ -84,6 +85,9 @@ Problem whole_product(const Problem& problem);
 /// Time that the blocks of a kernel take to multiply, of a static problem: in turns, the last of which may leave some
 /// without work.
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products);
+
+/// Time to read so many bytes of operands: of few rows longer than to multiply them.
+double reading_us(const Target& target, double bytes);
 
 /// Time that the blocks of a kernel which do not multiply take to read so many bytes and to sum them.
 double summing_us(const KernelPlan& kernel, double bytes);

@@ -89,7 +89,7 @@ Prediction predict(const Target& target, int world, const std::vector<Work>& wor
     prediction.floor_us += floor_us;
     prediction.time_us += (work.by_copy_engine ? target.rates.copy_us : target.rates.launch_us) +
                           (world > 1 ? work.signals * target.rates.signal_us + work.lines * target.rates.line_us : 0) +
-                          floor_us;
+                          work.behind_us + floor_us;
   }
   prediction.link_bytes = static_cast<std::int64_t>(link_bytes);
   prediction.basis =

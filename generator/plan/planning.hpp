@@ -83,6 +83,7 @@ struct Work {
   int signals = 0;             ///< one after another; a world of one rank sends none
   int lines = 0;               ///< one after another, that carry their own flags
   bool by_copy_engine = false;
+  double behind_us = 0;  ///< until it begins, behind the one before
 };
 
 /// Times from the target's rates, of works that follow one another in a world of so many ranks.

@@ -50,16 +50,14 @@ Draft plan_split_k(const Request& request) {
 
 /// Of few rows, where reading B takes longer than to multiply: the parts are added up after that.
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
-  constexpr double filling_us = 2.5;  // measured on an H200: until memory delivers at its rate
   const KernelPlan& kernel = draft.kernels[0];
   const std::int64_t parts = kernel.template_path == split[0] ? kernel.number("parts") : 1;
   double bytes = 0;
   for (const Argument& argument : arguments(problem)) bytes += matrix_bytes(problem, argument.shape, argument.dtype);
   const Tiles tiles = {kernel.number("tile_m"), kernel.number("tile_n"), kernel.number("tile_k"), 0, 0};
-  const double reading_us = bytes / target.rates.memory_gbs / 1e3 + filling_us;
   return {{.memory_bytes = bytes,
            .multiply_us = std::max(multiply_us(problem, target, kernel, products(parts)),
-                                   reading_us + adding_us(problem, target, products(parts), tiles))}};
+                                   reading_us(target, bytes) + adding_us(problem, target, products(parts), tiles))}};
 }
 
 constexpr std::array<std::string_view, 7> split_keys = {"blocks", "threads", "vector", "parts",

@@ -21,6 +21,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .moves_by_blocks = moves_by_blocks,
           .shipped_bytes = problem.is_static() ? sent_bytes(problem) : 0,
           .completes_tiles = true,
+          .sums_tiles = true,
           .parts = problem.world};
 }
 

@@ -16,12 +16,12 @@ struct Config {
   using LayoutB = RowMajor;
   static constexpr i32 threads = 384;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 64;
+  static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 2;     // tiles from top to bottom
+  static constexpr i32 tile_band = 4;     // tiles from top to bottom
   static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 64;     // rows of A in one copy
-  static constexpr i32 stages = 8;        // of both operands, on their way
+  static constexpr i32 stages = 5;        // of both operands, on their way
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;
