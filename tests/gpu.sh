@@ -113,7 +113,9 @@ sass() {
   "$irisgen" compile "$work/types.yaml" --target sm_90a -o "$work/sass" || return 1
   local code listing wanted other=0
   for code in "$work"/sass/*.cubin; do
-    [[ $code == *.barrier.cubin ]] && continue  # the step before a product, which multiplies nothing
+    case $code in
+      *.barrier.cubin | *.all_gather.cubin | *.reduce_scatter.cubin | *.all_reduce.cubin) continue ;;  # beside products
+    esac
     listing=$(cuobjdump -sass "$code")
     wanted=HGMMA
     [[ $code == *e4m3* ]] && wanted=QGMMA

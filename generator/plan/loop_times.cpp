@@ -90,6 +90,11 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
 
 }  // namespace
 
+double reading_us(const Target& target, double bytes) {
+  constexpr double filling_us = 2.5;  // measured on an H200: until memory delivers at its rate
+  return bytes / target.rates.memory_gbs / 1e3 + filling_us;
+}
+
 double adding_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles) {
   if (products.depth_parts == 1) return 0;
   // Measured on an H200; assumed elsewhere: through memory, and as long as any signal takes.
@@ -116,7 +121,8 @@ double turns_us(const FastLoop& loop, const Problem& problem, const Target& targ
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, target, products, tiles) +
                          (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
-  const bool is_bound_by_cache = has_links && target.measured && loop.main_loop == MainLoop::wgmma;
+  const bool is_bound_by_cache = has_links && target.measured && loop.main_loop == MainLoop::wgmma &&
+                                 iris::bytes_of(problem.dtype) <= 2;  // of wider elements nobody has measured it
   const double fetch_us = is_bound_by_cache ? fetching_us(problem, products, tiles) : 0;
   const auto turn_us = [&](std::int64_t of_turn) { return std::max(tile_us, static_cast<double>(of_turn) * fetch_us); };
   const std::int64_t whole_turns = turns.of_parts > 0 ? turns.of_tiles : std::max<std::int64_t>(0, turns.of_tiles - 1);

@@ -40,6 +40,9 @@ struct LoopChoice {
 LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products);
 std::string turns_text(const std::optional<Turns>& turns);
 
+/// Time to read so many bytes of operands: of few rows longer than to multiply them.
+double reading_us(const Target& target, double bytes);
+
 /// Of a turn in which blocks make parts of tiles: the time to leave their sums, to wait for the others', and to read
 /// and add a share of them.
 double adding_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles);

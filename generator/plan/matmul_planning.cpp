@@ -368,11 +368,6 @@ void choose_summing(const Request& request, KernelPlan& kernel, int sources) {
   }
 }
 
-double reading_us(const Target& target, double bytes) {
-  constexpr double filling_us = 2.5;  // measured on an H200: until memory delivers at its rate
-  return bytes / target.rates.memory_gbs / 1e3 + filling_us;
-}
-
 double summing_us(const KernelPlan& kernel, double bytes) {
   constexpr double thread_gbs = 0.075;  // measured on H200s, with eight accesses of a thread in flight
   const auto threads = static_cast<double>(kernel.number("comm_blocks") * kernel.number("threads"));

@@ -86,9 +86,6 @@ Problem whole_product(const Problem& problem);
 /// without work.
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products);
 
-/// Time to read so many bytes of operands: of few rows longer than to multiply them.
-double reading_us(const Target& target, double bytes);
-
 /// Time that the blocks of a kernel which do not multiply take to read so many bytes and to sum them.
 double summing_us(const KernelPlan& kernel, double bytes);
 

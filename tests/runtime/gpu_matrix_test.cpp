@@ -151,7 +151,7 @@ TEST(GpuBySize, EverySizeIsRight) {
   for (const std::int64_t n : sizes) expect_right(built, {{"m", 1}, {"n", n}});
 }
 
-/// Of fused products, each range by kernels of its own, or by some that several share.
+/// Of fused products every variant serves some lengths, by kernels of its own or by some that several share.
 TEST(GpuBySize, EveryNumberOfRowsIsRight) {
   if (!gpu_target()) GTEST_SKIP() << "needs a GPU that irisgen knows: " << survey_gpus().missing;
   const auto gpus = static_cast<int>(survey_gpus().gpus.size());
@@ -160,15 +160,25 @@ TEST(GpuBySize, EveryNumberOfRowsIsRight) {
                         .world = gpus,
                         .dtype = "bf16",
                         .layout = "nk",
-                        .extents = {{"n", 1024}, {"k", 512}}};
+                        .extents = {{"n", 256}, {"k", 192}}};
     SCOPED_TRACE(sample.text());
-    const BuiltOperation built = build_for_gpu(sample);
-    EXPECT_EQ(built.manifest.variant, "by_size");
-    std::set<std::int64_t> all_rows = {0, gpus};
+    const irisgen::Problem any = test::plan_of(sample, gpu_target()->name).problem;
+    irisgen::TuningTable table;
+    std::int64_t rows_of_entry = gpus;
+    for (const irisgen::Variant& variant : irisgen::find_pattern(pattern)->variants) {
+      irisgen::TuningEntry entry{.problem = any.at({{"m", rows_of_entry}}), .target = std::string(gpu_target()->name)};
+      entry.variant = variant.name;
+      table.entries.push_back(std::move(entry));
+      rows_of_entry *= 4;
+    }
+    const irisgen::Plan plan = test::plan_of(sample, gpu_target()->name, {.tuning = {&table, 1}});
+    EXPECT_EQ(plan.variant, "by_size");
+    const BuiltOperation built = build_operation(plan);
+    const std::int64_t most = 3 * rows_of_entry;
+    std::set<std::int64_t> all_rows = {0, gpus, most};
     for (const Schedule& schedule : built.manifest.schedules) {
       for (const Bound& bound : schedule.bounds) {
-        if (bound.up_to != every_size)
-          all_rows.insert({bound.up_to / 2 / gpus * gpus, bound.up_to, bound.up_to + gpus});
+        if (bound.up_to <= most) all_rows.insert({bound.up_to / 2 / gpus * gpus, bound.up_to, bound.up_to + gpus});
       }
     }
     for (const std::int64_t rows : all_rows) expect_right(built, {{"m", rows}});

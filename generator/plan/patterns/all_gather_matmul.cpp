@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "generator/plan/compose.hpp"
+#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
