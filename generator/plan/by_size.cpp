@@ -35,21 +35,6 @@ std::string deciding_extent(const Problem& problem) {
   return problem.dynamic_extents().front();
 }
 
-/// Among how many ranks an extent of the problem is divided: its lengths are multiples of that.
-std::int64_t shards_of(const Problem& problem, const std::string& extent) {
-  std::int64_t shards = 1;
-  for (const Argument& argument : pattern_of(problem).arguments(problem)) {
-    for (const Dimension& dimension : argument.shape) {
-      if (dimension.extent == extent) shards = std::max(shards, dimension.divisor);
-    }
-  }
-  return shards;
-}
-
-std::int64_t round_up(std::int64_t length, std::int64_t to) {
-  return divide_up(length, to) * to;
-}
-
 iris::Extents nominal_extents(const Problem& problem) {
   iris::Extents extents;
   for (const std::string& name : problem.dynamic_extents())
@@ -272,6 +257,16 @@ std::vector<std::size_t> few_of(const std::vector<std::vector<double>>& times) {
 }
 
 }  // namespace
+
+std::int64_t shards_of(const Problem& problem, std::string_view extent) {
+  std::int64_t shards = 1;
+  for (const Argument& argument : pattern_of(problem).arguments(problem)) {
+    for (const Dimension& dimension : argument.shape) {
+      if (dimension.extent == extent) shards = std::max(shards, dimension.divisor);
+    }
+  }
+  return shards;
+}
 
 Problem at_nominal_size(const Problem& problem) {
   return problem.at(nominal_extents(problem));

@@ -3,11 +3,15 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "generator/plan/choose.hpp"
 
 namespace irisgen {
+
+/// Among how many ranks an extent of the problem is divided: its lengths are multiples of that.
+std::int64_t shards_of(const Problem& problem, std::string_view extent);
 
 /// Of extents that are not known.
 inline constexpr std::int64_t nominal_extent = 4096;

@@ -262,9 +262,8 @@ std::vector<iris::Bound> multiples_of_rows(const Problem& problem) {
   const int elements = access_bytes / iris::bytes_of(problem.dtype);
   for (const char* name : {"n", "k"}) {
     const bool is_along_rows = name == std::string_view("k") || problem.layout_b == iris::Layout::kn;
-    const bool is_divided = problem.shard == name;
     if (is_along_rows && problem.extent(name).dynamic)
-      multiples.push_back({.extent = name, .multiple_of = std::int64_t{elements} * (is_divided ? problem.world : 1)});
+      multiples.push_back({.extent = name, .multiple_of = elements * shards_of(problem, name)});
   }
   return multiples;
 }

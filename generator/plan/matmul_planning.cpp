@@ -129,8 +129,8 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
   std::string reason = "share operands in the cache";
   const auto columns = static_length(request.typical(), products.columns);
   if (!request.on_host() && products.gathers_rows && columns && *columns > 0) {
-    const std::int64_t tiles_across = divide_up(*columns, kernel.number("tile_n"));
-    band = std::clamp<std::int64_t>(resident_blocks(request, kernel) / (tiles_across * parts), 1, band);
+    const std::int64_t in_a_row = divide_up(*columns, tile_n) * parts;
+    band = std::clamp<std::int64_t>(resident_blocks(request, kernel) / in_a_row, 1, band);
     reason = "of each rank are multiplied in one turn, as they arrive";
   }
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int64_t heap_alignment = 256;
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return divide_up(value, to) * to;
-}
-
 std::string_view operation_name(Op op) {
   switch (op) {
     case Op::sum:
