@@ -307,7 +307,7 @@ echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" 
 
 for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
 step examples 40 bash -c run_examples
-step processes 120 bash -c processes
+step processes $((60 + 30 * gpus)) bash -c processes  # each opens every GPU
 step groups 120 bash -c groups
 step adopted 240 env -u GTEST_FILTER "$gpu_adopted" --gtest_brief=1
 step heap 240 env -u GTEST_FILTER "$gpu_heap" --gtest_brief=1

@@ -84,16 +84,7 @@ int Binder::blocks_of(const LaunchStep& step) const {
 }
 
 BoundLaunch::Map Binder::bind(const MatrixMap& map) const {
-  std::int64_t box_rows = map.box_rows;
-  if (map.last_of) box_rows = rows_of_last_box(box_rows, length_of(*map.last_of, extents_));
-  return {.buffer = binding_.buffers.number_of(map.buffer),
-          .layout = {.data = nullptr,
-                     .element_bytes = bytes_of(map.dtype),
-                     .rows = length_of(map.rows, extents_),
-                     .columns = length_of(map.columns, extents_),
-                     .box_rows = static_cast<int>(box_rows),
-                     .box_columns = map.box_columns},
-          .map = {}};
+  return {.buffer = binding_.buffers.number_of(map.buffer), .layout = matrix_layout(map, extents_), .map = {}};
 }
 
 void Binder::bind(const CopyStep& step) {
@@ -146,6 +137,17 @@ std::size_t NumberedBuffers::number_of(const std::string& name) const {
 
 NumberedBuffers::Place NumberedBuffers::place_of(const char* memory) const {
   return {pointers_.size() - 1, memory - static_cast<const char*>(pointers_.back())};
+}
+
+MatrixLayout matrix_layout(const MatrixMap& map, const Extents& extents) {
+  std::int64_t box_rows = map.box_rows;
+  if (map.last_of) box_rows = rows_of_last_box(box_rows, length_of(*map.last_of, extents));
+  return {.data = nullptr,
+          .element_bytes = bytes_of(map.dtype),
+          .rows = length_of(map.rows, extents),
+          .columns = length_of(map.columns, extents),
+          .box_rows = static_cast<int>(box_rows),
+          .box_columns = map.box_columns};
 }
 
 std::vector<BoundStep> bind_steps(const Binding& binding, const Extents& extents) {

@@ -84,6 +84,9 @@ struct Binding {
   std::span<const ScalarBytes> scalars;  ///< of the manifest, in its order; each launch sets them
 };
 
+/// What a map is of in launches with these extents, wherever that lies.
+MatrixLayout matrix_layout(const MatrixMap& map, const Extents& extents);
+
 /// The steps of a launch with these extents, without those that have nothing to do. Kernels, buffers and scalars stay
 /// where they are as long as they are used.
 std::vector<BoundStep> bind_steps(const Binding& binding, const Extents& extents);

@@ -9,6 +9,7 @@
 
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
+#include "runtime/launch/bound_steps.hpp"
 
 namespace iris {
 namespace {
@@ -54,6 +55,25 @@ BuiltOperation add_index_twice() {
   manifest.schedules[0].steps = {{0, LaunchStep{0, {"input", "between"}, {{"n"}}}},
                                  {0, LaunchStep{1, {"between", "output"}, {{"n"}}}}};
   return built;
+}
+
+/// Of 300 rows on four ranks each has 75: a box of 64, and 11 left, which take 16.
+TEST(Steps, MapRowsInBoxesAndThoseThatTheyLeave) {
+  MatrixMap map = {
+      .buffer = "a", .dtype = Dtype::bf16, .rows = {"m", 1, 4}, .columns = {"k"}, .box_rows = 64, .box_columns = 32};
+  const MatrixLayout whole = matrix_layout(map, {{"m", 300}, {"k", 520}});
+  EXPECT_EQ(whole.element_bytes, 2);
+  EXPECT_EQ(whole.rows, 75);
+  EXPECT_EQ(whole.columns, 520);
+  EXPECT_EQ(whole.box_rows, 64);
+  EXPECT_EQ(whole.box_columns, 32);
+  map.rows = {"m"};
+  map.last_of = Dimension{"m", 1, 4};
+  const auto left = [&](std::int64_t m) { return matrix_layout(map, {{"m", m}, {"k", 520}}); };
+  EXPECT_EQ(left(300).box_rows, 16);
+  EXPECT_EQ(left(300).rows, 300);
+  EXPECT_EQ(left(256).box_rows, 64) << "no row is left";
+  EXPECT_EQ(left(4).box_rows, 8);
 }
 
 TEST(Steps, PassABufferFromKernelToKernel) {
