@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -122,6 +124,56 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
       }
     }
   });
+}
+
+/// Each part is summed along k, and the parts are added in their order, whichever block is done first: floats show any
+/// other order.
+TEST(HostSplitK, AddsThePartsInTheirOrder) {
+  constexpr std::int64_t m = 13;  // two tiles, of five parts each
+  constexpr std::int64_t n = 30;
+  constexpr std::int64_t depth_of_part = 6 * 16;
+  constexpr std::int64_t k = 5 * depth_of_part;
+  const BuiltOperation built = build({.algorithm = {"matmul", "split_k"},
+                                      .extents = {{"m", m}, {"n", n}, {"k", k}},
+                                      .config = "parts: 5, blocks: 10, tile_n: 16"});
+  const auto floats = [](std::int64_t count, unsigned seed) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    std::mt19937 random(seed);
+    for (float& value : values) value = std::ldexp(static_cast<float>(random() % 1000) - 500, random() % 20);
+    return values;
+  };
+  const std::vector<float> a = floats(m * k, 1);
+  const std::vector<float> b = floats(k * n, 2);
+  std::vector<float> wanted;
+  for (std::int64_t row = 0; row < m; ++row) {
+    for (std::int64_t column = 0; column < n; ++column) {
+      float sum = 0;
+      for (std::int64_t part = 0; part < k; part += depth_of_part) {
+        float of_part = 0;
+        for (std::int64_t i = part; i < part + depth_of_part; ++i)
+          of_part =
+              std::fma(a[static_cast<std::size_t>(row * k + i)], b[static_cast<std::size_t>(i * n + column)], of_part);
+        sum = part == 0 ? of_part : sum + of_part;
+      }
+      wanted.push_back(sum);
+    }
+  }
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::vector<float> result(m * n);
+    World world({.size = 1, .heap_bytes = 1 << 20, .seed = seed});
+    world.run([&](Context& context) {
+      const auto allocate = [&](const std::vector<float>& values) {
+        void* memory = context.allocate(values.size() * sizeof(float));
+        context.device().copy(memory, values.data(), values.size() * sizeof(float));
+        return memory;
+      };
+      const std::array buffers = {allocate(a), allocate(b), allocate(result)};
+      Operation operation(context, built);
+      operation.launch(buffers);
+      context.device().copy(result.data(), buffers[2], result.size() * sizeof(float));
+    });
+    EXPECT_EQ(result, wanted) << "seed " << seed;
+  }
 }
 
 /// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
