@@ -192,7 +192,7 @@ class Joiner {
     if (known == added_.end()) {
       const std::string name = name_of(*range.candidate);
       added_.push_back(
-          {range.candidate, name, add_draft(chosen_, range.candidate->draft, {std::move(schedule)}, name)});
+          {range.candidate, name, add_draft(chosen_, without_variant(*range.candidate), {std::move(schedule)}, name)});
       return name;
     }
     for (iris::Step& step : schedule.steps) number_kernels(step, known->kernels);
@@ -206,6 +206,17 @@ class Joiner {
     std::string name;
     std::vector<int> kernels;  ///< their numbers
   };
+
+  /// Its draft, whose parts behind a prologue bear the variant's name already.
+  static Draft without_variant(const Candidate& candidate) {
+    const std::string_view variant = candidate.variant->name;
+    Draft draft = candidate.draft;
+    for (KernelPlan& kernel : draft.kernels) {
+      if (kernel.part == variant) kernel.part.clear();
+      if (kernel.part.starts_with(std::string(variant) + "_")) kernel.part.erase(0, variant.size() + 1);
+    }
+    return draft;
+  }
 
   /// `chain`, and where it comes again with another config, `chain_2`.
   std::string name_of(const Candidate& candidate) const {

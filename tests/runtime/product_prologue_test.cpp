@@ -382,6 +382,25 @@ TEST_F(ProductPrologue, is_counted_and_explained) {
   EXPECT_NE(irisgen::explain(plan(product.text(), "sm_90a")).find("writes as much\n"), std::string::npos);
 }
 
+// One step for all, and the kernels are called as they are without it.
+TEST_F(ProductPrologue, is_shared_by_what_serves_the_sizes_of_a_product) {
+  const Product product{
+      .pattern = "matmul", .variant = "auto", .layout = "nk", .m = 0, .n = 4096, .k = 0, .dynamic = true};
+  const irisgen::Plan any = plan(product.text(), "sm_90a");
+  std::vector<std::string> prologues;
+  for (const irisgen::KernelPlan& kernel : any.kernels) {
+    if (kernel.part.ends_with("_prologue")) prologues.push_back(kernel.part);
+    EXPECT_EQ(kernel.part.find("tiled_tiled"), std::string::npos) << kernel.part;
+  }
+  EXPECT_EQ(prologues.size(), 1U);
+  EXPECT_GE(any.schedules.size(), 4U);
+  for (const Schedule& schedule : any.schedules) {
+    ASSERT_EQ(schedule.steps.size(), 2U);
+    const int first = std::get<LaunchStep>(schedule.steps.front().action).kernel;
+    EXPECT_EQ(any.kernels.at(static_cast<std::size_t>(first)).part, prologues.at(0));
+  }
+}
+
 // Keys of `config:` are those of the product.
 TEST_F(ProductPrologue, changes_nothing_of_what_is_tuned) {
   for (const char* pattern : {"matmul", "all_gather_matmul", "matmul_reduce_scatter"}) {
