@@ -57,9 +57,10 @@ std::vector<int> add_kernels(Chosen& joined, const Draft& draft, const std::set<
     const auto serves = [&](int other) {
       return !signalled_of_joined.contains(other) && are_same(kernels[static_cast<std::size_t>(other)], kernel);
     };
+    const bool is_apart = signalled_of_draft.contains(static_cast<int>(numbers.size()));
     int number = 0;
-    while (number < others && !serves(number)) ++number;
-    if (number == others || signalled_of_draft.contains(static_cast<int>(numbers.size()))) {
+    while (number < others && (is_apart || !serves(number))) ++number;
+    if (number == others) {
       kernel.part = name + (kernel.part.empty() ? "" : "_" + kernel.part);
       number = static_cast<int>(kernels.size());
       kernels.push_back(std::move(kernel));

@@ -141,9 +141,9 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
       loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
   if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma) {
     const double sending_us = products.sent_bytes / target.rates.link_gbs / 1e3;
-    const double longer = longer_beside_blocks(products, tiles, std::min(1.0, sending_us / multiply_us));
-    multiply_us *= longer;
-    tile_us *= longer;
+    const double times_as_long = longer_beside_blocks(products, tiles, std::min(1.0, sending_us / multiply_us));
+    multiply_us *= times_as_long;
+    tile_us *= times_as_long;
   }
   if (products.sent_bytes == 0) {
     // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.

@@ -70,16 +70,16 @@ int blocks_of_unit(const Target& target, Dtype accumulate) {
   return accumulate == Dtype::f64 ? target.f64_blocks_per_unit : blocks_per_unit;
 }
 
-/// Blocks that multiply side by side.
-std::int64_t resident_blocks(const Target& target, const KernelPlan& kernel, Dtype accumulate) {
-  const int per_unit = fills_compute_unit(kernel) ? 1 : blocks_of_unit(target, accumulate);
-  return std::int64_t{per_unit} * target.compute_units;
-}
-std::int64_t resident_blocks(const Request& request, const KernelPlan& kernel) {
-  return resident_blocks(request.target, kernel, request.problem.accumulate);
+std::int64_t blocks_side_by_side(const Request& request, const KernelPlan& kernel) {
+  return blocks_side_by_side(request.target, kernel, request.problem.accumulate);
 }
 
 }  // namespace
+
+std::int64_t blocks_side_by_side(const Target& target, const KernelPlan& kernel, Dtype accumulate) {
+  const int per_unit = fills_compute_unit(kernel) ? 1 : blocks_of_unit(target, accumulate);
+  return std::int64_t{per_unit} * target.compute_units;
+}
 
 std::vector<Argument> product_arguments(const Problem& problem, std::vector<Dimension> a, const Dimension& columns_of_b,
                                         std::vector<Dimension> output) {
@@ -130,7 +130,7 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
   const auto columns = static_length(request.typical(), products.columns);
   if (!request.on_host() && products.gathers_rows && columns && *columns > 0) {
     const std::int64_t in_a_row = divide_up(*columns, tile_n) * parts;
-    band = std::clamp<std::int64_t>(resident_blocks(request, kernel) / in_a_row, 1, band);
+    band = std::clamp<std::int64_t>(blocks_side_by_side(request, kernel) / in_a_row, 1, band);
     reason = "of each rank are multiplied in one turn, as they arrive";
   }
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));
@@ -196,8 +196,9 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
 void choose_matmul_grid(const Request& request, KernelPlan& kernel, const Products& products) {
   const std::int64_t units = request.target.compute_units;
   const std::int64_t units_of_copies = compute_units_of_copies(request.target, products);
-  const std::int64_t most =
-      request.on_host() ? host_compute_blocks : resident_blocks(request, kernel) / units * (units - units_of_copies);
+  const std::int64_t most = request.on_host()
+                                ? host_compute_blocks
+                                : blocks_side_by_side(request, kernel) / units * (units - units_of_copies);
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
   std::string reason = request.on_host() ? "enough to interleave" : "as many as run side by side";
@@ -287,7 +288,7 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
                                        .value_or(host   ? host_comm_blocks
                                                  : loop ? choose_for(*loop, request, products).comm_blocks
                                                         : gpu_comm_blocks);
-  const std::int64_t most = host ? comm_blocks + host_compute_blocks : resident_blocks(request, kernel);
+  const std::int64_t most = host ? comm_blocks + host_compute_blocks : blocks_side_by_side(request, kernel);
   const auto tiles = tiles_of(request.problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
   std::int64_t blocks = most;
   std::string reason = host   ? "enough to interleave"
@@ -312,31 +313,6 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 
 bool has_roles(const KernelPlan& kernel) {
   return std::ranges::find(kernel.constants, "comm_blocks", &Constant::name) != kernel.constants.end();
-}
-
-double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
-  const std::int64_t tile_m = kernel.number("tile_m");
-  const std::int64_t tile_n = kernel.number("tile_n");
-  const std::int64_t comm_blocks = products.moves_by_blocks ? kernel.number("comm_blocks") : 0;
-  const std::int64_t all_blocks = kernel.number("blocks");
-  const std::int64_t side_by_side =
-      target.platform == Platform::host ? all_blocks : resident_blocks(target, kernel, problem.accumulate);
-  const std::int64_t blocks = std::max<std::int64_t>(1, std::min(all_blocks, side_by_side) - comm_blocks);
-  const Tiles of_kernel = {tile_m, tile_n, kernel.number("tile_k"), 0, 0};
-  const Turns turns = turns_of(problem, products, of_kernel, blocks);
-  const bool sends_first = products.sends_beside && kernel.main_loop() != MainLoop::wgmma;
-  const double before_us = sends_first ? products.sent_bytes / target.rates.link_gbs / 1e3 : 0;
-  if (fills_compute_unit(kernel)) {
-    const FastLoop& loop = fast_loop_of(kernel);
-    return before_us + with_links(loop, problem, target, products, comm_blocks, blocks, of_kernel,
-                                  turns_us(loop, problem, target, products, blocks, of_kernel));
-  }
-  const double f64_weight = problem.accumulate == Dtype::f64 ? 2 : 1;
-  const double tile_flops = 2.0 * static_cast<double>(tile_m * tile_n) * length(problem, "k") * f64_weight;
-  const double tile_us = tile_flops * static_cast<double>(side_by_side) / target.main_loop_tflops / 1e6;
-  const double part_us =
-      tile_us / static_cast<double>(products.depth_parts) + adding_us(problem, target, products, of_kernel);
-  return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
@@ -366,12 +342,6 @@ void choose_summing(const Request& request, KernelPlan& kernel, int sources) {
   } else {
     add_number(kernel, "unroll", 1, "accesses in flight", "more would not stay in registers");
   }
-}
-
-double summing_us(const KernelPlan& kernel, double bytes) {
-  constexpr double thread_gbs = 0.075;  // measured on H200s, with eight accesses of a thread in flight
-  const auto threads = static_cast<double>(kernel.number("comm_blocks") * kernel.number("threads"));
-  return bytes / (threads * thread_gbs) / 1e3;
 }
 
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result) {

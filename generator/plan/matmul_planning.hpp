@@ -82,8 +82,11 @@ Problem product_of(const Problem& problem, const Dimension& rows, const Dimensio
 /// Pattern::product where every rank multiplies m rows by n columns.
 Problem whole_product(const Problem& problem);
 
+/// Of a kernel that multiplies: blocks that run at once.
+std::int64_t blocks_side_by_side(const Target& target, const KernelPlan& kernel, Dtype accumulate);
+
 /// Time that the blocks of a kernel take to multiply, of a static problem: in turns, the last of which may leave some
-/// without work.
+/// without work; of few rows that to read B.
 double multiply_us(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products);
 
 /// Time that the blocks of a kernel which do not multiply take to read so many bytes and to sum them.

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "generator/plan/compose.hpp"
-#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -133,15 +132,11 @@ Draft plan_producer_consumer(const Request& request) {
   return draft;
 }
 
-/// Of a kernel that multiplies meanwhile. The rows of other ranks are late, so that a B which no cache holds is read
-/// once more for each of them.
+/// Of a kernel that multiplies meanwhile.
 Work gathering(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
-  constexpr double cache_bytes = 50 << 20;  // of an H100 and of an H200
-  const double bytes_of_b = matrix_bytes(problem, {{"k"}, {"n"}}, problem.dtype);
-  const double read_bytes = bytes_of_b * (bytes_of_b > cache_bytes && target.measured ? problem.world : 1);
   return {.link_bytes = (problem.world - 1) * shard_bytes(problem),
           .memory_bytes = 2 * problem.world * shard_bytes(problem),
-          .multiply_us = std::max(multiply_us(problem, target, kernel, products), reading_us(target, read_bytes)),
+          .multiply_us = multiply_us(problem, target, kernel, products),
           .signals = 1};
 }
 

@@ -1,7 +1,4 @@
-#include <algorithm>
-
 #include "generator/plan/compose.hpp"
-#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -81,9 +78,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
   const double part = matrix_bytes(problem, part_of_rank(problem), problem.result);
   return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = (problem.world + 1) * part,
-           .multiply_us =
-               std::max(multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
-                        reading_us(target, matrix_bytes(problem, {{"k"}, part_of_rank(problem)[1]}, problem.dtype))),
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .signals = 2}};
 }
 

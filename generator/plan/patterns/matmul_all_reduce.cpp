@@ -1,7 +1,4 @@
-#include <algorithm>
-
 #include "generator/plan/compose.hpp"
-#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -61,8 +58,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
   const double to_peers = results * (problem.world - 1) / problem.world;
   return {{.link_bytes = sent_bytes(problem),
            .memory_bytes = 3 * results,
-           .multiply_us = std::max(multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
-                                   reading_us(target, matrix_bytes(problem, {{"k"}, {"n"}}, problem.dtype))),
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .summing_us = has_roles(kernel) ? summing_us(kernel, results + to_peers) : 0,
            .signals = 2}};
 }

@@ -1,7 +1,4 @@
-#include <algorithm>
-
 #include "generator/plan/compose.hpp"
-#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -61,8 +58,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
   const double slot = slot_bytes(problem);
   return {{.link_bytes = (problem.world - 1) * slot,
            .memory_bytes = 2 * problem.world * slot,
-           .multiply_us = std::max(multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
-                                   reading_us(target, matrix_bytes(problem, {{"k"}, {"n"}}, problem.dtype))),
+           .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .summing_us = has_roles(kernel) ? summing_us(kernel, problem.world * slot) : 0,
            .signals = 2}};
 }
