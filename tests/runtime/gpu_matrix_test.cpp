@@ -166,9 +166,7 @@ TEST(GpuBySize, EveryNumberOfRowsIsRight) {
     irisgen::TuningTable table;
     std::int64_t rows_of_entry = gpus;
     for (const irisgen::Variant& variant : irisgen::find_pattern(pattern)->variants) {
-      irisgen::TuningEntry entry{.problem = any.at({{"m", rows_of_entry}}), .target = std::string(gpu_target()->name)};
-      entry.variant = variant.name;
-      table.entries.push_back(std::move(entry));
+      table.entries.push_back(test::tuning_entry(any, {{"m", rows_of_entry}}, gpu_target()->name, variant.name));
       rows_of_entry *= 4;
     }
     const irisgen::Plan plan = test::plan_of(sample, gpu_target()->name, {.tuning = {&table, 1}});

@@ -14,7 +14,6 @@
 #include "iris/operation.hpp"
 #include "iris/world.hpp"
 #include "irisgen/pattern.hpp"
-#include "irisgen/tuning.hpp"
 #include "run_samples.hpp"
 
 namespace iris {
@@ -126,6 +125,43 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
   });
 }
 
+/// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
+TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
+  for (const irisgen::Variant& variant : irisgen::find_pattern("all_gather_matmul")->variants) {
+    for (const int world : {2, 3}) {
+      const Sample sample{.algorithm = {"all_gather_matmul", std::string(variant.name)}, .world = world};
+      const BuiltOperation built = build(sample);
+      for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << variant.name << ", seed " << seed;
+      }
+    }
+  }
+}
+
+/// The same where launches of other sizes are other variants', of which two share a kernel and three a buffer.
+TEST(HostLaunches, OfOtherVariantsInTurnAreRight) {
+  for (const int world : {2, 3}) {
+    const Sample sample{.algorithm = {"all_gather_matmul", "auto"}, .world = world, .extents = {{"n", 5}, {"k", 4}}};
+    irisgen::Plan plan = test::plan_of(sample, "host");
+    irisgen::TuningTable table;
+    const auto measure = [&](std::int64_t rows, const std::string& variant, irisgen::Settings config) {
+      const Extents lengths = {{"m", rows * world}};
+      table.entries.push_back(test::tuning_entry(plan.problem, lengths, "host", variant, std::move(config)));
+    };
+    measure(1, "bulk_synchronous", {{"tile_n", {.value = 32}}});
+    measure(16, "producer_consumer", {});
+    measure(32, "workgroup_specialized", {});
+    measure(64, "bulk_synchronous", {{"tile_n", {.value = 16}}});
+    plan = test::plan_of(sample, "host", {.tuning = {&table, 1}});
+    ASSERT_EQ(plan.variant, "by_size");
+    ASSERT_EQ(plan.intermediates.size(), 1U);
+    ASSERT_EQ(plan.kernels.size(), 6U) << plan.choices.front().reason;
+    const BuiltOperation built = build_operation(plan, {}, test::test_cache());
+    for (std::uint64_t seed = 0; seed < 40; ++seed)
+      EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << world << " ranks, seed " << seed;
+  }
+}
+
 /// Each part is summed along k, and the parts are added in their order, whichever block is done first: floats show any
 /// other order.
 TEST(HostSplitK, AddsThePartsInTheirOrder) {
@@ -176,45 +212,6 @@ TEST(HostSplitK, AddsThePartsInTheirOrder) {
   }
 }
 
-/// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
-TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
-  for (const irisgen::Variant& variant : irisgen::find_pattern("all_gather_matmul")->variants) {
-    for (const int world : {2, 3}) {
-      const Sample sample{.algorithm = {"all_gather_matmul", std::string(variant.name)}, .world = world};
-      const BuiltOperation built = build(sample);
-      for (std::uint64_t seed = 0; seed < 40; ++seed) {
-        EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << variant.name << ", seed " << seed;
-      }
-    }
-  }
-}
-
-/// The same where launches of other sizes are other variants', of which two share a kernel and three a buffer.
-TEST(HostLaunches, OfOtherVariantsInTurnAreRight) {
-  for (const int world : {2, 3}) {
-    const Sample sample{.algorithm = {"all_gather_matmul", "auto"}, .world = world, .extents = {{"n", 5}, {"k", 4}}};
-    irisgen::Plan plan = test::plan_of(sample, "host");
-    irisgen::TuningTable table;
-    const auto measure = [&](std::int64_t rows, const std::string& variant, irisgen::Settings config) {
-      const Extents extents = {{"m", rows * world}, {"n", 5}, {"k", 4}};
-      table.entries.push_back({.problem = plan.problem.at(extents), .target = "host"});
-      table.entries.back().variant = variant;
-      table.entries.back().config = std::move(config);
-    };
-    measure(1, "bulk_synchronous", {{"tile_n", {.value = 32}}});
-    measure(16, "producer_consumer", {});
-    measure(32, "workgroup_specialized", {});
-    measure(64, "bulk_synchronous", {{"tile_n", {.value = 16}}});
-    plan = test::plan_of(sample, "host", {.tuning = {&table, 1}});
-    ASSERT_EQ(plan.variant, "by_size");
-    ASSERT_EQ(plan.intermediates.size(), 1U);
-    ASSERT_EQ(plan.kernels.size(), 6U) << plan.choices.front().reason;
-    const BuiltOperation built = build_operation(plan, {}, test::test_cache());
-    for (std::uint64_t seed = 0; seed < 40; ++seed)
-      EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << world << " ranks, seed " << seed;
-  }
-}
-
 /// The operation that `auto` makes, whose ranges end at `step`, twice that, … elements, so that all are quick to run.
 BuiltOperation with_near_limits(const Sample& sample, std::int64_t step) {
   BuiltOperation built = build_operation(test::plan_of(sample, "host"), {}, test::test_cache());
@@ -254,10 +251,8 @@ BuiltOperation of_any_rows(const std::string& shape) {
   EXPECT_EQ(untuned.kernels.size(), 1U);
   for (const int rows : {8, 64}) {
     const Extents measured = {{"m", rows}, {"n", 4096}, {"k", 4096}};  // of which what is known is not taken
-    irisgen::TuningEntry entry{.problem = untuned.problem.at(measured), .target = "host"};
-    entry.variant = "split_k";
-    entry.config = {{"parts", {.value = rows == 8 ? 3 : 2}}, {"tile_n", {.value = 16}}};
-    table.entries.push_back(entry);
+    table.entries.push_back(test::tuning_entry(untuned.problem, measured, "host", "split_k",
+                                               {{"parts", {.value = rows == 8 ? 3 : 2}}, {"tile_n", {.value = 16}}}));
   }
   const irisgen::Plan plan = irisgen::make_plan(kernel, 2, host, {.tuning = {&table, 1}});
   EXPECT_EQ(plan.variant, "by_size");

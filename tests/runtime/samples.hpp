@@ -16,6 +16,7 @@
 #include "irisgen/pattern.hpp"
 #include "irisgen/plan.hpp"
 #include "irisgen/spec.hpp"
+#include "irisgen/tuning.hpp"
 
 /// Kernels of the language, for tests that go through every pattern.
 namespace iris::test {
@@ -127,6 +128,16 @@ struct Sample {
 inline irisgen::Plan plan_of(const Sample& sample, std::string_view target, const irisgen::PlanOptions& options = {}) {
   const irisgen::Spec spec = irisgen::parse_spec("sample.yaml", sample.text());
   return irisgen::make_plan(spec.kernels.front(), sample.world, *irisgen::find_target(target), options);
+}
+
+/// What a tuning table has of a problem whose dynamic extents have these lengths.
+inline irisgen::TuningEntry tuning_entry(const irisgen::Problem& problem, const Extents& lengths,
+                                         std::string_view target, std::string_view variant,
+                                         irisgen::Settings config = {}) {
+  irisgen::TuningEntry entry{.problem = problem.at(lengths), .target = std::string(target)};
+  entry.variant = variant;
+  entry.config = std::move(config);
+  return entry;
 }
 
 /// Whether `config:` of the algorithm's variant has that key; that of auto has none.
