@@ -4,10 +4,15 @@
 #include <iris/device/platform/matrix_descriptor.hpp>
 #include <iris/device/types.hpp>
 
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
 /// What platform/hopper.hpp offers, on the CPU: stands in its place in tests, so that the main loop of sm_90a runs on
 /// fibers. After "Parallel Thread Execution ISA", not after that header: barriers in shared memory, copies by tensor
 /// maps, operands swizzled in shared memory, the order of sums in registers. What is asynchronous there happens at once
-/// here, which is one of the orders that the GPU may choose.
+/// here, but for copies to memory, which come as late as they may: two of the orders that the GPU may choose.
 namespace iris::device::platform {
 
 /// An operand as its tensor map describes it, in the map's words.
@@ -56,6 +61,7 @@ struct Block {
   Meeting groups[16];
   void* rows[12][32];  // that the threads of a warp name
   const char* window;  // what descriptors' addresses are counted from
+  u32 pauses;          // of threads that ask for copies
 };
 inline Block& block() {
   return shared<Block>();
@@ -90,6 +96,43 @@ inline void change(u64& barrier, i64 arrived, i64 bytes) {
     if (missing != 0 || coming != 0) return Barrier::of(before.phase(), before.arrivals(), missing, coming);
     return Barrier::of(before.phase() ^ 1, before.arrivals(), before.arrivals(), 0);
   });
+}
+
+/// Copies to memory that a thread has asked for and that have not been made, in groups of which the last is open.
+class CopiesOut {
+ public:
+  void add(void* to, const void* from, u32 bytes) {
+    groups_.back().push_back({static_cast<char*>(to), static_cast<const char*>(from), bytes, {}});
+  }
+  void commit() { groups_.emplace_back(); }
+  /// All but the last `pending` groups.
+  void read(std::size_t pending) {
+    for (std::size_t group = 0; group + pending + 1 < groups_.size(); ++group) {
+      for (Copy& copy : groups_[group]) {
+        if (copy.read.empty()) copy.read.assign(copy.from, copy.from + copy.bytes);
+      }
+    }
+  }
+  void write(std::size_t pending) {
+    read(pending);
+    for (; groups_.size() > pending + 1; groups_.erase(groups_.begin())) {
+      for (const Copy& copy : groups_.front()) __builtin_memcpy(copy.to, copy.read.data(), copy.bytes);
+    }
+  }
+
+ private:
+  struct Copy {
+    char* to;
+    const char* from;
+    u32 bytes;
+    std::vector<char> read;
+  };
+  std::vector<std::vector<Copy>> groups_ = std::vector<std::vector<Copy>>(1);
+};
+
+inline CopiesOut& copies_out() {
+  static std::map<std::pair<const Block*, int>, CopiesOut> of_threads;
+  return of_threads[{&block(), thread_index()}];
 }
 
 /// Where a byte of a swizzled operand is.
@@ -169,13 +212,21 @@ inline void copy_in(void* to, const void* from, u32 bytes, u64& barrier) {
   emulated::change(barrier, 0, -static_cast<i64>(bytes));
 }
 inline void copy_out(void* to, const void* from, u32 bytes) {
-  __builtin_memcpy(to, from, bytes);
+  // Others go on meanwhile, so that what is sent comes later than it could be read.
+  for (int i = 0; i < 50; ++i) fetch_add<Order::relaxed, Scope::block>(&emulated::block().pauses, 1U);
+  emulated::copies_out().add(to, from, bytes);
 }
-inline void commit_copies_out() {}
+inline void commit_copies_out() {
+  emulated::copies_out().commit();
+}
 template <int pending = 0>
-void wait_copies_out_read() {}
+void wait_copies_out_read() {
+  emulated::copies_out().read(pending);
+}
 template <int pending = 0>
-void wait_copies_out() {}
+void wait_copies_out() {
+  emulated::copies_out().write(pending);
+}
 
 inline int opaque(int value) {
   return value;
