@@ -82,7 +82,7 @@ struct Tiles : TileSequence {
     return {false, peer_at<Config::world>(launch.context, part + 1), tile_at<Config>(index, shape.rows, shape.n)};
   }
   __device__ bool wait(const Tile& tile, i32 slice, ThreadGroup group) const {
-    const u32 step = static_cast<u32>(tile.origin.row / Config::tile_m * gathered_slices<Config> + slice);
+    const u32 step = static_cast<u32>(slice_number<Config>(shape.rows, tile.origin.row, slice));
     bool arrived = true;
     for (i64 block = group.index; block < Config::comm_blocks && !tile.own; block += group.size) {
       arrived = wait_acquire(launch, shape.flag(block, tile.source), step, tile.source, Wait::step) && arrived;

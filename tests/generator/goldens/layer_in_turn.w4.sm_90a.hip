@@ -69,7 +69,7 @@ struct Tiles : TileSequence {
     return {false, peer_at<Config::world>(launch.context, part + 1), tile_at<Config>(index, shape.rows, shape.n)};
   }
   __device__ bool wait(const Tile& tile, i32 slice, ThreadGroup group) const {
-    const Senders senders = senders_of<Config>(tile.origin.row / Config::tile_m * gathered_slices<Config> + slice);
+    const Senders senders = senders_of<Config>(slice_number<Config>(shape.rows, tile.origin.row, slice));
     bool arrived = true;
     for (i64 i = group.index; i < senders.count && !tile.own; i += group.size) {
       const i64 flag = shape.flag(senders.first + i, tile.source);

@@ -57,6 +57,13 @@ using Gathered = typename Config::MainLoop::template Gathered<Config>;
 template <typename Config>
 inline constexpr i32 gathered_slices = Config::MainLoop::gathered_slices;
 
+/// The number of a slice of the chunk that begins at `row` of a rank's `rows`, in the order in which they are sent.
+template <typename Config>
+__device__ __forceinline__ i64 slice_number(i64 rows, i64 row, i32 slice) {
+  const SliceOrder<Config> order = {divide_up(rows, Config::tile_m), gathered_slices<Config>};
+  return order.number({row / Config::tile_m, slice});
+}
+
 /// Block number `block` of `blocks` sends its part of this rank's rows into this rank's slot on every other rank, one
 /// slice of a chunk after another. When a slice has come, each thread of a group calls tell(step, group): its release
 /// publishes the block's part of that slice and of all before it. Some slices may be told of together.
@@ -66,7 +73,7 @@ __device__ __forceinline__ void push_rows(const Context& context, const Operand<
   Config::MainLoop::template push<Config>(context, own, gathered, block, blocks, tell);
 }
 
-/// Who sends slice number `slice`, of all chunks, in push_and_multiply.
+/// Who sends slice number `slice` in push_and_multiply.
 template <typename Config>
 __device__ __forceinline__ Senders senders_of(i64 slice) {
   return Config::MainLoop::template senders_of<Config>(slice);

@@ -74,6 +74,36 @@ struct TileParts {
   __device__ __forceinline__ Sums* of(i32 other) const { return sums + other * part_elements; }
 };
 
+/// The order in which the rows of a rank travel to the others: in chunks of tile_m rows, of which each comes in slices
+/// along k. Chunks of a band of tiles are multiplied at one time, so that of those the first slice of each comes, then
+/// the second of each, and so on: were it one chunk after another, who multiplies the last one would have all of its
+/// work before him when the others are done.
+template <typename Config>
+struct SliceOrder {
+  i64 chunks;
+  i32 slices;
+
+  struct Slice {
+    i64 chunk;
+    i32 slice;
+  };
+
+  /// Chunks in the band whose first one is `first`.
+  __device__ __forceinline__ i64 height(i64 first) const {
+    const i64 left = chunks - first;
+    return left < Config::tile_band ? left : Config::tile_band;
+  }
+  __device__ __forceinline__ i64 number(const Slice& slice) const {
+    const i64 first = slice.chunk / Config::tile_band * Config::tile_band;
+    return first * slices + slice.slice * height(first) + slice.chunk - first;
+  }
+  __device__ __forceinline__ Slice at(i64 number) const {
+    const i64 first = number / (i64{Config::tile_band} * slices) * Config::tile_band;
+    const i64 within = number - first * slices;
+    return {first + within % height(first), static_cast<i32>(within / height(first))};
+  }
+};
+
 /// Of the blocks that push rows beside their products those that send a certain slice, and how many slices each of them
 /// has sent before that one.
 struct Senders {

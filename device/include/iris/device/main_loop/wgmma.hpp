@@ -8,11 +8,11 @@
 /// The main loop of sm_90a, for tf32, f16, bf16 and e4m3 with sums in f32: tensor copies into a ring of stages,
 /// products by whole warpgroups, and finished tiles sent from shared memory.
 ///
-/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, of which one
-/// thread may send rows to other ranks first, or ship them, too. Of the other warpgroups each multiplies 64 rows of
-/// every tile, or one makes it transposed; those of the last it sends itself if they go to the output; then it helps to
-/// complete. All walk the same tiles and meet in barriers in shared memory, so that loads, products and stores of
-/// neighbouring tiles overlap.
+/// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, or ship
+/// them, too. Where rows of other ranks are multiplied, the last waits for these, and a thread of the one before may
+/// send this rank's. Of the other warpgroups each multiplies 64 rows of every tile, or one makes it transposed; those
+/// of the last it sends itself if they go to the output; then it helps to complete. All walk the same tiles and meet in
+/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
 ///
 /// Config names threads (384), tile_m (128), tile_n (a multiple of 32 from 64 to 256), tile_k (128 bytes of elements),
 /// stages, stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element
@@ -79,9 +79,10 @@ struct WarpgroupMma {
 
   template <typename Config, typename Tiles>
   __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
-    // The warps that complete tiles may have nothing to do. Of 16 bits, products last longer than one warp ships, and
-    // that of several disturbs them: measured on an H100, by 1 to 2 %.
-    constexpr int shippers = sizeof(typename Config::Element) == 1 && !completes_tiles<Tiles> ? 3 : 1;
+    // The last warps may have nothing to do. Of 16 bits, products last longer than one warp ships, and that of several
+    // disturbs them: measured on an H100, by 1 to 2 %.
+    constexpr int free_warps = completes_tiles<Tiles> ? 0 : waits_for_operands<Tiles> ? 1 : 2;
+    constexpr int shippers = sizeof(typename Config::Element) == 1 ? 1 + free_warps : 1;
     return run<Config, shippers>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
   }
 
@@ -105,11 +106,15 @@ struct WarpgroupMma {
   template <typename Tiles>
   static constexpr bool completes_tiles = requires { &Tiles::complete; };
 
+  static constexpr int waiting_warp = 3;
+
   /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
   template <typename Config, int shippers, typename Tiles, typename Beside>
   __device__ static bool run(MultiplyingBlock<Config>& block, const Tiles& tiles, i64 first, i64 stride,
                              const Beside& beside) {
     using Block = MultiplyingBlock<Config>;
+    static_assert(!waits_for_operands<Tiles> || (shippers < waiting_warp && !completes_tiles<Tiles>),
+                  "the last warp has one thing to do");
     if (thread_index() == 0) {
       for (int stage = 0; stage < Config::stages; ++stage) {
         platform::init_barrier(block.full[stage], 1);
@@ -121,6 +126,7 @@ struct WarpgroupMma {
       platform::publish_barriers();
       block.stop = Block::never;
       block.failed = 0;
+      block.arrived = 0;
       block.teams.begin();
     }
     sync_block();
@@ -139,6 +145,8 @@ struct WarpgroupMma {
       StageLoader<Config>::run(block, tiles, first, stride);
     } else if (warp <= shippers) {
       TileShipper<Config, shippers>::run(block, tiles, first, stride);
+    } else if (warp == waiting_warp) {
+      if constexpr (waits_for_operands<Tiles>) SliceWaiter<Config>::run(block, tiles, first, stride);
     }
     if (thread_index() == TileTeams<Config>::team_threads) beside();
     platform::sync_warp();

@@ -23,6 +23,7 @@ struct MultiplyingBlock {
                 "a warpgroup moves data, and two multiply 64 rows of a tile each");
 
   static constexpr i64 never = i64{1} << 62;  ///< a tile that there is not, to stop at
+  static constexpr u32 no_more = 1U << 31;    ///< slices come, since a wait ran out of time
   static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
 
   /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
@@ -40,6 +41,7 @@ struct MultiplyingBlock {
   u64 fetched[2];             ///< a piece is there that is sent beside the products
   i64 stop;                   ///< the tile whose wait ran out of time: the block gives up before it
   u32 failed;                 ///< a wait ran out of time
+  u32 arrived;                ///< slices of operands that have come, of all tiles, and no_more
   TileTeams<Config> teams;    ///< that complete tiles
 };
 
@@ -66,6 +68,10 @@ constexpr u32 shipping_group = multiplying_group<Config> + 1;
 /// Whether a tile belongs in the output matrix, rather than in an image that other ranks are sent.
 template <typename Place>
 constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
+
+/// Whether operands are waited for: by a function of the template's own, not TileSequence's.
+template <typename Tiles>
+constexpr bool waits_for_operands = requires { &Tiles::wait; };
 
 /// Whether the block has no other tile after that one, so that those who multiply have time to send it.
 template <typename Tiles>

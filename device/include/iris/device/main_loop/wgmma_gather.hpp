@@ -35,22 +35,20 @@ struct StagePush {
       ring.delivered = 0;
     }
     sync_block();
-    const StageWalk<Ring::slots> begin = {.chunks = static_cast<i32>(gathered.chunks()),
-                                          .stages = static_cast<i32>(gathered.stages_of_chunk()),
-                                          .first = static_cast<i32>(block),
-                                          .stride = static_cast<i32>(blocks)};
+    const Walk begin(gathered, block, blocks);
     if (thread_index() == 0) {
       copy(ring, context, own, gathered, begin);
     } else if (thread_index() / 32 == 1) {
-      tell_delivered(ring, begin.chunks * stage_slices, tell, {thread_index() % 32, 32});
+      tell_delivered(ring, begin.slices(), tell, {thread_index() % 32, 32});
     }
     sync_block();
   }
 
  private:
+  using Walk = StageWalk<Config, Ring::slots>;
+
   __device__ __forceinline__ static void copy(Ring& ring, const Context& context, const StagedOperand<Config>& own,
-                                              const GatheredStages<Config>& gathered,
-                                              const StageWalk<Ring::slots>& begin) {
+                                              const GatheredStages<Config>& gathered, const Walk& begin) {
     Element* const to = gathered.data + context.rank * gathered.slot();
     auto in = begin;
     auto out = begin;
@@ -81,14 +79,14 @@ struct StagePush {
       platform::wait_copies_out_read<Ring::leaving>();
       if (!in.ended()) copy_in();
       if (sent <= Ring::leaving) continue;
-      const i32 before = done.slices();
+      const i32 before = done.whole;
       done.advance();
-      if (done.slices() == before) continue;
+      if (done.whole == before) continue;  // those of a band are multiplied at one time
       platform::wait_copies_out<Ring::leaving>();
-      atomic_xchg<Order::release, Scope::block>(&ring.delivered, done.slices());
+      atomic_xchg<Order::release, Scope::block>(&ring.delivered, done.whole);
     }
     platform::wait_copies_out();
-    atomic_xchg<Order::release, Scope::block>(&ring.delivered, begin.chunks * stage_slices);
+    atomic_xchg<Order::release, Scope::block>(&ring.delivered, begin.slices());
   }
 
   template <typename Tell>
@@ -125,7 +123,7 @@ struct StagePushBeside {
     PieceWalk<Config> in(gathered, block_index());
     const auto fetch = [&] {
       if (in.ended()) return;
-      const i32 row = own.first_row + in.chunk() * Config::tile_m + in.row;
+      const i32 row = own.first_row + in.chunk * Config::tile_m + in.row;
       const auto box = own.box_at(row);
       platform::arrive_and_expect(fetched[in.slot], box.rows * staged_row_bytes);
       platform::copy_box(pieces.slot[in.slot].data, box.map, in.stage * Config::tile_k, row, fetched[in.slot]);

@@ -74,7 +74,7 @@ struct GatheredStages {
 };
 
 /// Slices in which a chunk comes.
-inline constexpr i32 stage_slices = 4;
+inline constexpr i32 stage_slices = 8;
 
 /// Stages of one of so many slices.
 template <typename Config>
@@ -83,36 +83,69 @@ __device__ __forceinline__ Range stages_of_slice(i64 k, i32 slice, i32 slices) {
   return chunk_of({0, stages}, slice, divide_up(stages, slices));
 }
 
-/// A walk through the stages that one of `stride` blocks sends: of each chunk its first one and every `stride`-th after
-/// it, each in the next slot of a ring. Few steps, with constants where the shape is known.
-template <int slots>
+/// A walk through the stages that one of several blocks sends, in the order of their slices: each of as many, in the
+/// next slot of a ring. Few steps, with constants where the shape is known.
+template <typename Config, int slots>
 struct StageWalk {
   i32 chunks;
   i32 stages;  // of a chunk
-  i32 first;
   i32 stride;
+  i32 band = 0;  // its first chunk
   i32 chunk = 0;
-  i32 stage = first;
+  i32 slice = 0;
+  i32 passed = 0;  ///< slices, of all chunks
+  i32 whole = 0;   ///< as many as had been when all chunks of the band had last come equally far
+  i32 stage;       ///< of the chunk
+  i32 end;         // of the slice
   i32 slot = 0;
   u32 parity = 0;
 
-  __device__ __forceinline__ bool ended() const { return chunk == chunks || first >= stages; }
-  __device__ __forceinline__ i64 number() const { return i64{chunk} * stages + stage; }
-  /// Slices that have been passed, of all chunks.
-  __device__ __forceinline__ i32 slices() const {
-    const i32 of_chunk = stage / static_cast<i32>(divide_up(stages, stage_slices));
-    return chunk * stage_slices + (of_chunk < stage_slices ? of_chunk : stage_slices);
+  __device__ __forceinline__ StageWalk(const GatheredStages<Config>& gathered, i64 block, i64 blocks)
+      : chunks(static_cast<i32>(gathered.chunks())),
+        stages(static_cast<i32>(gathered.stages_of_chunk())),
+        stride(static_cast<i32>(blocks)),
+        stage(static_cast<i32>(block)),
+        end(stages_of_slice()) {
+    enter_slices();
   }
+
+  __device__ __forceinline__ i32 slices() const { return chunks * stage_slices; }
+  __device__ __forceinline__ bool ended() const { return passed == slices(); }
+  __device__ __forceinline__ i64 number() const { return i64{chunk} * stages + stage; }
   __device__ __forceinline__ void advance() {
     stage += stride;
-    if (stage >= stages) {
-      stage = first;
-      ++chunk;
-    }
+    enter_slices();
     if (++slot == slots) {
       slot = 0;
       parity ^= 1;
     }
+  }
+
+ private:
+  __device__ __forceinline__ i32 stages_of_slice() const {
+    return static_cast<i32>(divide_up(stages, i32{stage_slices}));
+  }
+  /// Until one has the stage, which is counted from the slice before.
+  __device__ __forceinline__ void enter_slices() {
+    while (!ended() && stage >= end) {
+      stage -= end;
+      enter_next();
+      const i32 begin = slice * stages_of_slice();
+      const i32 after = begin + stages_of_slice();
+      stage += begin < stages ? begin : stages;
+      end = after < stages ? after : stages;
+    }
+  }
+  __device__ __forceinline__ void enter_next() {
+    ++passed;
+    const i32 after_band = band + Config::tile_band < chunks ? band + Config::tile_band : chunks;
+    if (++chunk < after_band) return;
+    if (++slice == stage_slices) {
+      slice = 0;
+      band = after_band;
+    }
+    chunk = band;
+    whole = passed;
   }
 };
 
@@ -137,7 +170,8 @@ struct PieceWalk {
   GatheredStages<Config> gathered;
   i32 group;
   i32 member;
-  i32 slice;
+  i32 slice;  // its number, of all chunks'
+  i32 chunk = 0;
   i32 stage = 0;   // of the chunk
   i32 stages = 0;  // where the slice ends
   i32 row = 0;
@@ -150,18 +184,16 @@ struct PieceWalk {
     enter_slice();
   }
 
-  /// Of all chunks.
   __device__ __forceinline__ i32 slices() const { return static_cast<i32>(gathered.chunks()) * stage_slices; }
   __device__ __forceinline__ bool ended() const { return slice >= slices(); }
   /// Slices of the group that have been passed.
   __device__ __forceinline__ u32 passed() const {
     return group < Blocks::groups ? static_cast<u32>((slice - group) / Blocks::groups) : 0;
   }
-  __device__ __forceinline__ i32 chunk() const { return slice / stage_slices; }
   /// The stage's place among all of the rank.
-  __device__ __forceinline__ i64 number() const { return chunk() * gathered.stages_of_chunk() + stage; }
+  __device__ __forceinline__ i64 number() const { return chunk * gathered.stages_of_chunk() + stage; }
   __device__ __forceinline__ i32 rows_of_chunk() const {
-    return static_cast<i32>(round_up(rows_of_tile<Config>(gathered.rows, i64{chunk()} * Config::tile_m), 8));
+    return static_cast<i32>(round_up(rows_of_tile<Config>(gathered.rows, i64{chunk} * Config::tile_m), 8));
   }
   __device__ __forceinline__ i32 rows_of_piece() const {
     const i32 left = rows_of_chunk() - row;
@@ -169,7 +201,9 @@ struct PieceWalk {
   }
   __device__ __forceinline__ void enter_slice() {
     for (slice += Blocks::groups; !ended(); slice += Blocks::groups) {
-      const Range range = stages_of_slice<Config>(gathered.k, slice % stage_slices, stage_slices);
+      const auto at = SliceOrder<Config>{gathered.chunks(), stage_slices}.at(slice);
+      const Range range = stages_of_slice<Config>(gathered.k, at.slice, stage_slices);
+      chunk = static_cast<i32>(at.chunk);
       stage = static_cast<i32>(range.begin) + member;
       stages = static_cast<i32>(range.end);
       if (stage < stages) return;

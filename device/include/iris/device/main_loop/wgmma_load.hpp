@@ -5,38 +5,84 @@
 /// How operands come to the main loop of sm_90a.
 namespace iris::device {
 
-/// A warp waits for operands, and one of its threads fills the stages. A tile of which a later slice does not come is
-/// loaded all the same, since there is no way out of a product: its result does not matter any more.
+/// A warp waits for the operands of the block's tiles, ahead of the one that loads them: to see that a flag has been
+/// raised, however long ago, takes as long as the products of several stages.
+template <typename Config>
+struct SliceWaiter {
+  using Block = MultiplyingBlock<Config>;
+
+  template <typename Tiles>
+  __device__ static void run(Block& block, const Tiles& tiles, i64 first, i64 stride) {
+    const ThreadGroup warp = {thread_index() % 32, 32};
+    const auto add = [&](u32 count) {
+      if (warp.index == 0) platform::fetch_add<Order::release, Scope::block>(&block.arrived, count);
+    };
+    for (i64 number = first; number < tiles.count(); number += stride) {
+      const auto tile = tiles.at(number);
+      if (!tiles.has(tile)) continue;
+#pragma unroll 1
+      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
+        if (!platform::sync_warp_and(tiles.wait(tile, slice, warp))) {
+          if (warp.index == 0) block.failed = 1;
+          add(Block::no_more);
+          return;
+        }
+        platform::fence_async_copies();  // what has been acquired is for the accelerator
+        add(1);
+      }
+    }
+  }
+};
+
+/// A thread fills the stages, as operands come. A tile of which a later slice does not come is loaded all the same,
+/// since there is no way out of a product: its result does not matter any more.
 template <typename Config>
 struct StageLoader {
   using Block = MultiplyingBlock<Config>;
   using Turn = StageTurn<Config>;
 
+  /// By a warp.
   template <typename Tiles>
   __device__ static void run(Block& block, const Tiles& tiles, i64 first, i64 stride) {
-    const ThreadGroup warp = {thread_index() % 32, 32};
+    if (platform::elect()) load_tiles(block, tiles, first, stride);
+  }
+
+ private:
+  template <typename Tiles>
+  __device__ static void load_tiles(Block& block, const Tiles& tiles, i64 first, i64 stride) {
     Turn turn;
-    bool arrived = true;
+    u32 before = 0;  // slices of former tiles
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
       const auto product = tiles.product(tile);
 #pragma unroll 1
-      for (i32 slice = 0; slice < Tiles::slices; ++slice) {
-        arrived = platform::sync_warp_and(arrived && tiles.wait(tile, slice, warp));
-        if (!arrived && warp.index == 0) block.failed = 1;
-        if (!arrived && slice == 0) {
-          if (platform::elect()) give_up(block, number, turn);
-          return;
+      for (i32 slice = 0; slice < Tiles::slices;) {
+        i32 after = Tiles::slices;
+        if constexpr (waits_for_operands<Tiles>) {
+          const u32 arrived = arrived_beyond(block, before + slice) % Block::no_more;
+          const bool has_come = arrived > before + slice;
+          if (!has_come && slice == 0) return give_up(block, number, turn);
+          if (has_come && arrived - before < Tiles::slices) after = static_cast<i32>(arrived - before);
         }
-        const Range stages = stages_of_slice<Config>(product.a.columns, slice, Tiles::slices);
-        if (platform::elect()) load_slice(block, product, stages, turn);
-        platform::sync_warp();  // nobody polls for the next slice while this one is loaded
+        const Range stages = {stages_of_slice<Config>(product.a.columns, slice, Tiles::slices).begin,
+                              stages_of_slice<Config>(product.a.columns, after - 1, Tiles::slices).end};
+        load_stages(block, product, stages, turn);
+        slice = after;
       }
+      before += Tiles::slices;
     }
   }
 
- private:
+  /// Until more slices have come, or no more will.
+  __device__ __forceinline__ static u32 arrived_beyond(Block& block, u32 slices) {
+    while (true) {
+      // Nothing is added: racecheck takes atomic loads for plain ones.
+      const u32 arrived = platform::fetch_add<Order::acquire, Scope::block>(&block.arrived, 0U);
+      if (arrived > slices) return arrived;
+    }
+  }
+
   __device__ static void give_up(Block& block, i64 number, const Turn& turn) {
     block.stop = number;
     platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
@@ -44,7 +90,7 @@ struct StageLoader {
   }
 
   template <typename Product>
-  __device__ static void load_slice(Block& block, const Product& product, Range stages, Turn& turn) {
+  __device__ static void load_stages(Block& block, const Product& product, Range stages, Turn& turn) {
     const auto& a = product.a;
     const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
@@ -63,7 +109,6 @@ struct StageLoader {
     } else {
       bytes += sizeof(block.stages[0].a);
     }
-    platform::fence_async_copies();  // after what the waits have acquired
     for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
       auto& stage = block.stages[turn.stage];
       u64& full = block.full[turn.stage];
