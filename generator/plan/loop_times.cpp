@@ -36,18 +36,20 @@ Turns turns_of(const Problem& problem, const Products& products, const Tiles& ti
 namespace {
 
 /// How much longer products take beside blocks that move data, measured on H200s and on H100s: narrow tiles read more
-/// operands, for which those that are summed compete, and those that other ranks send, so long as these are busy.
+/// operands, for which those that are summed compete; all do with what is sent, so long as that takes.
 double longer_beside_blocks(const Products& products, const Tiles& tiles, double busy) {
   constexpr double least = 1.02;
   if (products.sums_tiles) return tiles.n <= 128 ? 1.45 : least;
   if (products.sent_bytes == 0) return least;
-  return std::max(least, 1 + busy * (tiles.n >= 192 ? 0.10 : 0.30));
+  return std::max(least, 1 + busy * 0.10);
 }
 
 /// The least time in which the operands of a tile come from the cache, which all compute units share: narrow tiles
-/// read more of them for each sum. Measured on two H100s, beside links: what is sent, or summed, goes through it, too.
+/// read more of them for each sum. Measured on two H100s, and of rows that blocks push on two H200s: what is sent, or
+/// summed, goes through it, too.
 double fetching_us(const Problem& problem, const Products& products, const Tiles& tiles) {
-  const double cache_gbs = products.sums_tiles ? 7800 : products.sends_beside ? 8600 : 9600;
+  const bool rows_by_blocks = products.gathers_rows && products.moves_by_blocks;
+  const double cache_gbs = products.sums_tiles ? 7800 : products.sends_beside ? 8600 : rows_by_blocks ? 12500 : 9600;
   const auto average = [&](const Dimension& of, std::int64_t tile) {
     const std::int64_t all = static_length(problem, of).value();
     return static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(1, divide_up(all, tile)));
@@ -135,7 +137,6 @@ double turns_us(const FastLoop& loop, const Problem& problem, const Target& targ
 
 double with_links(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
                   std::int64_t comm_blocks, std::int64_t blocks, const Tiles& tiles, double multiply_us) {
-  constexpr double block_gbs = 34;  // beside products
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
   double tile_us =
       loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
@@ -154,22 +155,31 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
     return std::max(multiply_us, tile_us + products.shipped_bytes / rate / 1e3);
   }
   if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
-  // Measured on two H200s: what sends and what multiplies in one block slow each other down.
-  constexpr double share_of_links = 0.75;
+  // Measured on two H200s and on four: blocks that push beside products do not fill the links, however many they are,
+  // and what sends and what multiplies in one block slow each other down.
+  constexpr double share_of_links = 0.8;
+  constexpr double block_gbs = 34;
+  constexpr double share_of_links_beside = 0.75;
   constexpr double block_gbs_beside = 4;
   constexpr double longer = 1.08;
   if (products.sends_beside) multiply_us *= longer;
   const double rate =
       products.by_copy_engine ? target.rates.copy_engine_gbs
       : products.sends_beside
-          ? std::min(target.rates.link_gbs * share_of_links, static_cast<double>(blocks) * block_gbs_beside)
-          : std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * block_gbs);
+          ? std::min(target.rates.link_gbs * share_of_links_beside, static_cast<double>(blocks) * block_gbs_beside)
+          : std::min(target.rates.link_gbs * share_of_links, static_cast<double>(comm_blocks) * block_gbs);
   const double link_us = products.sent_bytes / rate / 1e3 + static_cast<double>(products.copies) * target.rates.copy_us;
+  // The rows that a turn wants come in eight slices along k, and are multiplied as these do: measured on two H200s.
+  constexpr double until_first_slice = 0.125;
+  constexpr double until_first_beside = 0.4;  // groups of blocks send a slice each
+  const bool has_slices = loop.main_loop == MainLoop::wgmma && !products.by_copy_engine;
+  const double until_first = !has_slices ? 1 : products.sends_beside ? until_first_beside : until_first_slice;
+  const double behind_last_us = has_slices ? until_first_slice * tile_us : tile_us;
   const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
   const double without_own = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
   // Measured on four H200s: where copies are late for the first turn, they are so for the next.
-  const double waiting = products.by_copy_engine && without_own > 0 ? 1 : without_own;
-  return std::max(multiply_us + waiting * link_us, link_us + tile_us);
+  const double waiting = products.by_copy_engine && without_own > 0 ? 1 : until_first * without_own;
+  return std::max(multiply_us + waiting * link_us, link_us + behind_last_us);
 }
 
 LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products) {

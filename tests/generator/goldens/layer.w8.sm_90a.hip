@@ -23,8 +23,8 @@ struct Config {
   static constexpr i32 box_rows = 128;    // rows of A in one copy
   static constexpr i32 stages = 8;        // of both operands, on their way
   static constexpr i32 vector = 8;        // elements in one access
-  static constexpr i32 blocks = 80;
-  static constexpr i32 comm_blocks = 16;  // that push rows to the peers
+  static constexpr i32 blocks = 72;
+  static constexpr i32 comm_blocks = 8;  // that push rows to the peers
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = bf16;
   using Result = bf16;
