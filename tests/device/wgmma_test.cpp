@@ -187,7 +187,7 @@ TEST(LargeWgmma, rows_of_other_ranks_come_beside_products) {
   expect_product<rows_sent_beside::Config>(rows_sent_beside::entry, {3 * 140, 72, 264}, 2, Pattern::gathers_rows);
 }
 TEST(LargeWgmma, rows_of_other_ranks_come_from_blocks_of_their_own) {
-  expect_product<rows_sent_by_blocks::Config>(rows_sent_by_blocks::entry, {2 * 150, 72, 520}, 3, Pattern::gathers_rows);
+  expect_product<rows_sent_by_blocks::Config>(rows_sent_by_blocks::entry, {2 * 260, 40, 328}, 3, Pattern::gathers_rows);
 }
 TEST(LargeWgmma, finished_tiles_are_sent_and_summed) {
   expect_product<scattered::Config>(scattered::entry, {3 * 130, 136, 72}, 1, Pattern::scatters_sums);
