@@ -1,30 +1,17 @@
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
-#include <iterator>
 
 #include "iris/operation.hpp"
 #include "iris/values.hpp"
 #include "iris/world.hpp"
-#include "irisgen/explain.hpp"
-#include "irisgen/generate.hpp"
 #include "irisgen/pattern.hpp"
-#include "irisgen/tuning_space.hpp"
-#include "tests/runtime/user_kernel_samples.hpp"
+#include "tests/runtime/product_prologue_samples.hpp"
 
-/// Prologues of patterns that multiply.
+/// What products with a prologue compute.
 namespace iris::test {
 namespace {
 
-/// At 0 it is not 0, so that what is not A's shows, and applied twice it gives something else.
-constexpr const char* function = R"(#include <iris/device/numeric.hpp>
-
-/// Of an activation, before the layer.
-template <typename T>
-__device__ T bent(T x) {
-  return x * x + T(0.5);
-}
-)";
+/// What the function of the samples does.
 double bent(double x) {
   return x * x + 0.5;
 }
@@ -38,35 +25,6 @@ double rounded(double value, Dtype dtype) {
 
 using Values = irisgen::Values;
 using ValuesOfRanks = std::vector<Values>;
-
-struct Product {
-  std::string pattern;
-  std::string variant = "auto";
-  int world = 1;
-  std::string dtype = "bf16";
-  std::string layout = "kn";
-  std::string shard = {};
-  std::int64_t m = 42;
-  std::int64_t n = 21;
-  std::int64_t k = 37;
-  bool dynamic = false;
-  std::string more = {};  ///< lines of the description
-
-  std::string text() const {
-    const auto extent = [&](std::int64_t value) { return dynamic ? std::string("dynamic") : std::to_string(value); };
-    return "irisgen: 1\nkernels:\n  - name: layer\n    pattern: " + pattern + "\n    variant: " + variant +
-           "\n    dtype: " + dtype + "\n    world: " + std::to_string(world) + "\n    shape: {m: " + extent(m) +
-           ", n: " + std::to_string(n) + ", k: " + extent(k) + "}\n    layout: {b: " + layout + "}\n" +
-           (shard.empty() ? "" : "    shard: " + shard + "\n") + "    prologue: {source: f.hip, function: bent}\n" +
-           more;
-  }
-  Dtype type() const { return dtype == "bf16" ? Dtype::bf16 : Dtype::f32; }
-  std::int64_t rows_of_a() const {
-    const bool divides = pattern == "all_gather_matmul" || (pattern == "matmul_all_gather" && shard != "n");
-    return divides ? m / world : m;
-  }
-  std::int64_t columns_of_b() const { return shard == "n" ? n / world : n; }
-};
 
 /// Eighths and small integers, so that every sum is exact in f32 and nothing but what is rounded is rounded. Another
 /// element for each rank and place.
@@ -140,13 +98,8 @@ ValuesOfRanks expected(const Product& product, const ValuesOfRanks& a, const Val
   return results;
 }
 
-class ProductPrologue : public UserKernel {
+class ProductPrologue : public WithPrologue {
  protected:
-  void SetUp() override {
-    UserKernel::SetUp();
-    write("f.hip", function);
-  }
-
   /// Every element is what it must be by hand, to the last bit, and irisgen's own reference agrees.
   void expect_right(const Product& product) const {
     SCOPED_TRACE(product.text());
@@ -353,104 +306,6 @@ TEST_F(ProductPrologue, may_be_rounded_to_either_neighbour_where_its_error_decid
   std::string exact = product.text();
   exact.replace(exact.find("function: bent"), 14, "function: bent, relative: 0, absolute: 0");
   EXPECT_FALSE(run(plan(exact)).passed);
-}
-
-// --- what is told of it, and what is left as it is without one
-
-std::string without_prologue(std::string text) {
-  const std::size_t line = text.find("    prologue:");
-  return text.erase(line, text.find('\n', line) + 1 - line);
-}
-
-TEST_F(ProductPrologue, is_counted_and_explained) {
-  Product product{.pattern = "all_gather_matmul", .world = 4, .m = 16384, .n = 1280, .k = 8192};
-  const irisgen::Plan with = plan(product.text(), "sm_90a");
-  const irisgen::Plan without = plan(without_prologue(product.text()), "sm_90a");
-  // 4096 rows of 8192 bf16, read and written, at 4300 GB/s, and a launch of 2 µs.
-  constexpr double step_us = 2.0 * 4096 * 8192 * 2 / 4300e3 + 2;
-  EXPECT_NEAR(with.prediction.time_us - without.prediction.time_us, step_us, 1e-6);
-  EXPECT_EQ(with.prediction.link_bytes, without.prediction.link_bytes);
-  EXPECT_EQ(with.variant, without.variant);
-  const std::string text = irisgen::explain(with);
-  EXPECT_NE(text.find("a step of its own before the product, which reads all of A and writes as much: 134.2 MB in "
-                      "all, predicted to take 33.2 µs\n"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(irisgen::explain(plan(product.text(), "host")).find("writes as much: 134.2 MB in all\n"),
-            std::string::npos);
-  product.dynamic = true;
-  EXPECT_NE(irisgen::explain(plan(product.text(), "sm_90a")).find("writes as much\n"), std::string::npos);
-}
-
-// One step for all, and the kernels are called as they are without it.
-TEST_F(ProductPrologue, is_shared_by_what_serves_the_sizes_of_a_product) {
-  const Product product{
-      .pattern = "matmul", .variant = "auto", .layout = "nk", .m = 0, .n = 4096, .k = 0, .dynamic = true};
-  const irisgen::Plan any = plan(product.text(), "sm_90a");
-  std::vector<std::string> prologues;
-  for (const irisgen::KernelPlan& kernel : any.kernels) {
-    if (kernel.part.ends_with("_prologue")) prologues.push_back(kernel.part);
-    EXPECT_EQ(kernel.part.find("tiled_tiled"), std::string::npos) << kernel.part;
-  }
-  EXPECT_EQ(prologues.size(), 1U);
-  EXPECT_GE(any.schedules.size(), 4U);
-  for (const Schedule& schedule : any.schedules) {
-    ASSERT_EQ(schedule.steps.size(), 2U);
-    const int first = std::get<LaunchStep>(schedule.steps.front().action).kernel;
-    EXPECT_EQ(any.kernels.at(static_cast<std::size_t>(first)).part, prologues.at(0));
-  }
-}
-
-// Keys of `config:` are those of the product.
-TEST_F(ProductPrologue, changes_nothing_of_what_is_tuned) {
-  for (const char* pattern : {"matmul", "all_gather_matmul", "matmul_reduce_scatter"}) {
-    const Product product{.pattern = pattern, .world = 2, .m = 4096, .n = 1280, .k = 8192};
-    const auto candidates = [&](const std::string& text) {
-      const irisgen::Spec read = spec(text);
-      std::vector<std::string> all;
-      for (const irisgen::TuningCandidate& each :
-           irisgen::tuning_candidates(read.kernels.at(0), 2, *irisgen::find_target("sm_90a"))) {
-        all.push_back(each.variant);
-        for (const auto& [key, setting] : each.config) all.back() += " " + key + "=" + std::to_string(setting.value);
-        EXPECT_EQ(each.plan.function_plans.size(), text.find("prologue") == std::string::npos ? 0U : 1U);
-      }
-      return all;
-    };
-    const std::vector<std::string> all = candidates(product.text());
-    EXPECT_GT(all.size(), 5U);
-    EXPECT_EQ(all, candidates(without_prologue(product.text())));
-  }
-  Product asked{.pattern = "matmul", .variant = "tiled", .more = "    config: {blocks: 2, tile_m: 32}\n"};
-  const irisgen::Plan planned = plan(asked.text());
-  EXPECT_NE(planned.kernels.at(0).number("blocks"), 2);
-  EXPECT_EQ(planned.kernels.at(1).number("blocks"), 2);
-}
-
-TEST_F(ProductPrologue, compiles_for_gpus) {
-  for (const std::string dtype : {"bf16", "e4m3", "tf32", "f64", "i32"}) {
-    const Product product{.pattern = "matmul", .dtype = dtype, .layout = "nk", .m = 256, .n = 256, .k = 512};
-    for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {
-      SCOPED_TRACE(dtype + " for " + target);
-      EXPECT_EQ(build_operation(plan(product.text(), target), "clang").code.at(0).resources.spill_bytes, 0);
-    }
-    if (samples::find_compiler("nvrtc") == nullptr) continue;
-    SCOPED_TRACE(dtype + " for sm_90a");
-    EXPECT_EQ(build_operation(plan(product.text(), "sm_90a"), "nvrtc").code.at(0).resources.spill_bytes, 0);
-  }
-}
-
-// Emitted files, read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
-TEST_F(ProductPrologue, becomes_files_that_are_reviewed) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(IRISGEN_SOURCE_DIR) / "tests/runtime/goldens";
-  const Product product{.pattern = "matmul", .variant = "tiled", .world = 2, .m = 512, .n = 1024, .k = 4096};
-  const irisgen::Target* targets[] = {irisgen::find_target("sm_90a")};
-  for (const irisgen::OutputFile& file : irisgen::generate(spec(product.text()), targets)) {
-    if (std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr) std::ofstream(folder / file.name) << file.content;
-    std::ifstream stream(folder / file.name);
-    const std::string committed{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(file.content, committed) << file.name;
-  }
 }
 
 }  // namespace
