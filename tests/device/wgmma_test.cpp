@@ -119,6 +119,44 @@ struct Config : Together<2> {
 #include "templates/all_gather_matmul/workgroup_specialized.hip"
 ENTRY
 }  // namespace rows_sent_by_blocks
+/// A product of which the operands of a tile do not come in time.
+namespace rows_that_do_not_come {
+struct Config : Alone<bf16, bf16, ColumnMajor, 128, 4> {};
+inline i64 missing_tile;
+inline i32 missing_slice;
+inline bool is_done[Config::blocks][Config::threads];  // as each thread is told
+
+struct Tiles : TileSequence {
+  static constexpr i32 slices = 3;
+  Operand<Config> a;
+  Operand<Config> b;
+  Output<Config> output;
+  Matrix<Config::Result> matrix;
+
+  struct Tile {
+    i64 number;
+    TileOrigin origin;
+  };
+  i64 count() const { return tiles_of<Config>(matrix.rows, matrix.columns); }
+  Tile at(i64 number) const { return {number, tile_at<Config>(number, matrix.rows, matrix.columns)}; }
+  bool wait(const Tile& tile, i32 slice, ThreadGroup group) const {
+    return group.index != 5 || tile.number != missing_tile || slice != missing_slice;
+  }
+  TileProduct<Operand<Config>> product(const Tile& tile) const { return {a, b, tile.origin}; }
+  TilePlace<Config> place(const Tile& tile) const { return {matrix, tile.origin, output}; }
+};
+
+void kernel(const Context& /*context*/, const Config::Element* a, const Config::Element* b,
+            const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n, i64 k) {
+  Tiles tiles;
+  tiles.a = operand_a<Config>(maps.a, a, m, k);
+  tiles.b = operand_b<Config>(maps, b, k, n);
+  tiles.output = output;
+  tiles.matrix = dense(output.data, m, n);
+  is_done[block_index()][thread_index()] = multiply_tiles<Config>(tiles, block_index(), Config::blocks);
+}
+ENTRY
+}  // namespace rows_that_do_not_come
 namespace scattered {
 struct Config : Together<3> {};
 #include "templates/matmul_reduce_scatter/fused_sequential.hip"
@@ -188,6 +226,26 @@ TEST(LargeWgmma, rows_of_other_ranks_come_beside_products) {
 }
 TEST(LargeWgmma, rows_of_other_ranks_come_from_blocks_of_their_own) {
   expect_product<rows_sent_by_blocks::Config>(rows_sent_by_blocks::entry, {2 * 260, 40, 328}, 3, Pattern::gathers_rows);
+}
+// The block makes all tiles before, and all of its threads are told; the others make theirs.
+TEST(LargeWgmma, a_block_gives_up_where_rows_do_not_come) {
+  using namespace rows_that_do_not_come;
+  const Extents extents = {260, 136, 200};  // six tiles, for four blocks
+  for (const auto& [tile, slice] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{4, 0}, std::pair{5, 2}}) {
+    SCOPED_TRACE(testing::Message() << "slice " << slice << " of tile " << tile);
+    missing_tile = tile;
+    missing_slice = slice;
+    expect_product<Config>(entry, extents, 13, Pattern::alone, [&, tile = i64{tile}](i64 row, i64 column) {
+      i64 number = 0;
+      for (TileOrigin origin = {-1, -1}; origin.row != row / 128 * 128 || origin.column != column / 128 * 128; ++number)
+        origin = tile_at<Config>(number, extents.m, extents.n);
+      --number;
+      return number % Config::blocks != tile % Config::blocks || number < tile;
+    });
+    for (i64 block = 0; block < Config::blocks; ++block) {
+      for (const bool done : is_done[block]) EXPECT_EQ(done, block != tile % Config::blocks) << "block " << block;
+    }
+  }
 }
 TEST(LargeWgmma, finished_tiles_are_sent_and_summed) {
   expect_product<scattered::Config>(scattered::entry, {3 * 130, 136, 72}, 1, Pattern::scatters_sums);
