@@ -74,10 +74,9 @@ struct TileParts {
   __device__ __forceinline__ Sums* of(i32 other) const { return sums + other * part_elements; }
 };
 
-/// The order in which the rows of a rank travel to the others: in chunks of tile_m rows, of which each comes in slices
-/// along k. Chunks of a band of tiles are multiplied at one time, so that of those the first slice of each comes, then
-/// the second of each, and so on: were it one chunk after another, who multiplies the last one would have all of its
-/// work before him when the others are done.
+/// The order in which the rows of a rank travel to the others: in chunks of tile_m rows, and each of these in slices
+/// along k. Chunks of a band of tiles are multiplied at one time, so the first slice of each of them comes first, then
+/// the second: were it one chunk after another, whoever multiplies the last would begin when the others are done.
 template <typename Config>
 struct SliceOrder {
   i64 chunks;

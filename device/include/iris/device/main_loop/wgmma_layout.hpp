@@ -76,11 +76,13 @@ struct GatheredStages {
 /// Slices in which a chunk comes.
 inline constexpr i32 stage_slices = 8;
 
-/// Stages of one of so many slices.
+/// Those of one of so many slices.
+__device__ __forceinline__ Range slice_of_stages(i64 stages, i32 slice, i32 slices) {
+  return chunk_of({0, stages}, slice, divide_up(stages, slices));
+}
 template <typename Config>
 __device__ __forceinline__ Range stages_of_slice(i64 k, i32 slice, i32 slices) {
-  const i64 stages = divide_up(k, Config::tile_k);
-  return chunk_of({0, stages}, slice, divide_up(stages, slices));
+  return slice_of_stages(divide_up(k, Config::tile_k), slice, slices);
 }
 
 /// A walk through the stages that one of several blocks sends, in the order of their slices: each of as many, in the
@@ -105,7 +107,7 @@ struct StageWalk {
         stages(static_cast<i32>(gathered.stages_of_chunk())),
         stride(static_cast<i32>(blocks)),
         stage(static_cast<i32>(block)),
-        end(stages_of_slice()) {
+        end(static_cast<i32>(slice_of_stages(stages, 0, stage_slices).end)) {
     enter_slices();
   }
 
@@ -122,21 +124,16 @@ struct StageWalk {
   }
 
  private:
-  __device__ __forceinline__ i32 stages_of_slice() const {
-    return static_cast<i32>(divide_up(stages, i32{stage_slices}));
-  }
-  /// Until one has the stage, which is counted from the slice before.
+  /// Until one has the stage: what is beyond the end of a slice is counted from the begin of the next.
   __device__ __forceinline__ void enter_slices() {
     while (!ended() && stage >= end) {
-      stage -= end;
-      enter_next();
-      const i32 begin = slice * stages_of_slice();
-      const i32 after = begin + stages_of_slice();
-      stage += begin < stages ? begin : stages;
-      end = after < stages ? after : stages;
+      enter_next_slice();
+      const Range range = slice_of_stages(stages, slice, stage_slices);
+      stage += static_cast<i32>(range.begin) - end;
+      end = static_cast<i32>(range.end);
     }
   }
-  __device__ __forceinline__ void enter_next() {
+  __device__ __forceinline__ void enter_next_slice() {
     ++passed;
     const i32 after_band = band + Config::tile_band < chunks ? band + Config::tile_band : chunks;
     if (++chunk < after_band) return;
