@@ -1,6 +1,5 @@
 #include "iris/import.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "irisgen/generate.hpp"
+#include "tests/runtime/reviewed_file.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// From a kernel that exists to a first description, and a list of what must change.
@@ -48,8 +48,7 @@ bool has(const ImportedKernel& kernel, int line, const std::string& rule, const 
 
 class Import : public UserKernel {};
 
-// Descriptions and lists of kernels in the manner of what people have, read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes
-// them anew.
+// Descriptions and lists of kernels in the manner of what people have, read as diffs.
 TEST_F(Import, makes_descriptions_and_lists_that_are_reviewed) {
   int kernels = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -61,9 +60,7 @@ TEST_F(Import, makes_descriptions_and_lists_that_are_reviewed) {
     const ImportedKernel kernel = import_kernel(name, text_of(entry.path()), {.source = name});
     std::string text = kernel.description;
     for (const irisgen::SourceDiagnostic& finding : kernel.findings) text += irisgen::render(finding, false);
-    const fs::path golden = entry.path().string() + ".golden";
-    if (std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr) std::ofstream(golden) << text;
-    EXPECT_EQ(text, text_of(golden));
+    expect_reviewed(entry.path().string() + ".golden", text);
   }
   EXPECT_GE(kernels, 10);
 }

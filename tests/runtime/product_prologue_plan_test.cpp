@@ -1,12 +1,9 @@
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 #include "iris/operation.hpp"
 #include "irisgen/explain.hpp"
 #include "irisgen/generate.hpp"
 #include "irisgen/tuning_space.hpp"
 #include "tests/runtime/product_prologue_samples.hpp"
+#include "tests/runtime/reviewed_file.hpp"
 
 /// What plans of products with a prologue say, and what is left as it is without one.
 namespace iris::test {
@@ -96,17 +93,11 @@ TEST_F(ProductProloguePlan, compiles_for_gpus) {
   }
 }
 
-// Emitted files, read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
 TEST_F(ProductProloguePlan, becomes_files_that_are_reviewed) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(IRISGEN_SOURCE_DIR) / "tests/runtime/goldens";
   const Product product{.pattern = "matmul", .variant = "tiled", .world = 2, .m = 512, .n = 1024, .k = 4096};
   const irisgen::Target* targets[] = {irisgen::find_target("sm_90a")};
   for (const irisgen::OutputFile& file : irisgen::generate(spec(product.text()), targets)) {
-    if (std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr) std::ofstream(folder / file.name) << file.content;
-    std::ifstream stream(folder / file.name);
-    const std::string committed{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(file.content, committed) << file.name;
+    expect_reviewed(reviewed_folder / file.name, file.content);
   }
 }
 

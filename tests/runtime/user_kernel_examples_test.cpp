@@ -1,8 +1,7 @@
 #include <array>
-#include <cstdlib>
-#include <iterator>
 
 #include "irisgen/generate.hpp"
+#include "tests/runtime/reviewed_file.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// The examples whose sources are read by Clang.
@@ -54,16 +53,11 @@ TEST_F(UserKernel, of_the_examples_compiles_for_every_target_of_clang) {
   }
 }
 
-// Emitted files of one example, read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
+// Of one example.
 TEST_F(UserKernel, becomes_files_that_are_reviewed) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(IRISGEN_SOURCE_DIR) / "tests/runtime/goldens";
   const irisgen::Target* targets[] = {irisgen::find_target("sm_90a")};
   for (const irisgen::OutputFile& file : irisgen::generate(example("05_histogram", 4), targets)) {
-    if (std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr) std::ofstream(folder / file.name) << file.content;
-    std::ifstream stream(folder / file.name);
-    const std::string committed{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(file.content, committed) << file.name;
+    expect_reviewed(reviewed_folder / file.name, file.content);
   }
 }
 

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cstdlib>
-#include <iterator>
 
 #include "irisgen/generate.hpp"
+#include "tests/runtime/reviewed_file.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// Numbers that a user's kernel takes by value.
@@ -138,9 +137,8 @@ TEST_F(UserScalars, of_a_reference_have_the_kernel_s_type) {
   }
 }
 
-// The launchers of one kernel, read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
+// The launchers of one kernel.
 TEST_F(UserScalars, become_parameters_of_launchers_that_are_reviewed) {
-  const std::string folder = IRISGEN_SOURCE_DIR "/tests/runtime/goldens/";
   const irisgen::Target* targets[] = {irisgen::find_target("sm_90a")};
   irisgen::Spec read = spec(description(values));
   read.kernels.at(0).name = "scale_shift";
@@ -148,9 +146,7 @@ TEST_F(UserScalars, become_parameters_of_launchers_that_are_reviewed) {
     const auto files = irisgen::generate(read, targets, {.bare = name.find(".bare.") != std::string::npos});
     const auto file = std::ranges::find(files, name, &irisgen::OutputFile::name);
     ASSERT_NE(file, files.end()) << name;
-    if (std::getenv("IRISGEN_UPDATE_GOLDENS") != nullptr) std::ofstream(folder + name) << file->content;
-    std::ifstream stream(folder + name);
-    EXPECT_EQ(file->content, (std::string{std::istreambuf_iterator<char>(stream), {}})) << name;
+    expect_reviewed(reviewed_folder / name, file->content);
   }
 }
 
