@@ -157,7 +157,7 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
   if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
   // Measured on two H200s and on four: blocks that push beside products do not fill the links, however many they are,
   // and what sends and what multiplies in one block slow each other down.
-  constexpr double share_of_links = 0.8;
+  const double share_of_links = problem.world > 2 ? 0.9 : 0.8;
   constexpr double block_gbs = 34;
   constexpr double share_of_links_beside = 0.75;
   constexpr double block_gbs_beside = 4;
