@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "generator/plan/wgmma_stages.hpp"
+
 namespace irisgen {
 
 std::int64_t compute_units_of_copies(const Target& target, const Products& products) {
@@ -42,6 +44,18 @@ double longer_beside_blocks(const Products& products, const Tiles& tiles, double
   if (products.sums_tiles) return tiles.n <= 128 ? 1.45 : least;
   if (products.sent_bytes == 0) return least;
   return std::max(least, 1 + busy * 0.10);
+}
+
+/// Whether blocks send their tiles, and sum those that have come, beside their products.
+bool is_summed_beside(const Products& products) {
+  return products.sums_tiles && !products.moves_by_blocks;
+}
+
+/// Of the rate that the chip's power sustains, beside what crosses links: copies take part of it, and narrow tiles more
+/// for each sum. Measured on H200s.
+double share_beside_links(const Products& products, const Tiles& tiles) {
+  if (!is_summed_beside(products)) return 0.88;
+  return tiles.n <= 128 ? 0.87 : 1;
 }
 
 /// The least time in which the operands of a tile come from the cache, which all compute units share: narrow tiles
@@ -90,7 +104,35 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
   return known;
 }
 
+/// Of blocks that send their tiles and sum those that have come, beside products that take so long alone. What leaves
+/// as fast as it can holds up operands; behind the last turn its tiles leave and are summed. Measured on two H100s and
+/// on four H200s.
+double with_sums(const Problem& problem, const Target& target, const Products& products, std::int64_t blocks,
+                 const Tiles& tiles, double multiply_us, double tile_us) {
+  constexpr double held_up = 0.5;
+  constexpr double until_summed_us = 2;
+  const Pace pace = pace_of(problem, target, blocks, tiles, tile_us);
+  const double of_image = static_cast<double>(wgmma_stride(tiles.n)) / static_cast<double>(tiles.n);
+  const double image_bytes = (products.shipped_bytes - products.sums_bytes) * of_image;
+  const double all_bytes = image_bytes + products.sums_bytes;
+  const double unpaced_bytes = image_bytes * (1 - pace.ship_ns / pace.links_ns) + products.sums_bytes;
+  const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
+  const std::int64_t in_last_turn = count - (turns_of(problem, products, tiles, blocks).of_tiles - 1) * blocks;
+  const double after_last = static_cast<double>(in_last_turn) / static_cast<double>(count);
+  const auto link_us = [&](double bytes) { return bytes / target.rates.link_gbs / 1e3; };
+  return std::max(multiply_us + (1 - after_last) * held_up * link_us(unpaced_bytes) + after_last * link_us(all_bytes) +
+                      until_summed_us,
+                  tile_us + link_us(all_bytes));
+}
+
 }  // namespace
+
+Pace pace_of(const Problem& problem, const Target& target, std::int64_t blocks, const Tiles& tiles, double tile_us) {
+  constexpr double telling_us = 7;  // measured on four H200s: until a tile that has left may be told of
+  const auto bytes = static_cast<double>(blocks * tiles.m * wgmma_stride(tiles.n) * iris::bytes_of(problem.result));
+  const double links_ns = bytes / target.rates.link_gbs;
+  return {links_ns, std::clamp((tile_us - telling_us) * 1e3, 0.0, links_ns)};
+}
 
 double reading_us(const Target& target, double bytes) {
   constexpr double filling_us = 2.5;  // measured on an H200: until memory delivers at its rate
@@ -113,9 +155,8 @@ double turns_us(const FastLoop& loop, const Problem& problem, const Target& targ
   const double k = length(problem, "k") / speed_of(target, problem.dtype);
   const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
                        static_cast<double>(static_length(problem, products.columns).value()) * k;
-  constexpr double share_beside_links = 0.88;  // measured on H200s: copies take part of the power
   const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
-  const double share = has_links && target.measured ? share_beside_links : 1;
+  const double share = has_links && target.measured ? share_beside_links(products, tiles) : 1;
   const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
   constexpr double behind_tiles_us = 6.5;  // measured on an H100; nobody has found why
   const bool wide_bytes = iris::bytes_of(problem.dtype) == 1 && tiles.n > 128 && target.measured;
@@ -123,7 +164,8 @@ double turns_us(const FastLoop& loop, const Problem& problem, const Target& targ
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, target, products, tiles) +
                          (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
-  const bool is_bound_by_cache = has_links && target.measured && loop.main_loop == MainLoop::wgmma &&
+  const bool is_bound_by_cache = has_links && !is_summed_beside(products) && target.measured &&
+                                 loop.main_loop == MainLoop::wgmma &&
                                  iris::bytes_of(problem.dtype) <= 2;  // of wider elements nobody has measured it
   const double fetch_us = is_bound_by_cache ? fetching_us(problem, products, tiles) : 0;
   const auto turn_us = [&](std::int64_t of_turn) { return std::max(tile_us, static_cast<double>(of_turn) * fetch_us); };
@@ -146,6 +188,8 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
     multiply_us *= times_as_long;
     tile_us *= times_as_long;
   }
+  if (products.sums_tiles && loop.main_loop == MainLoop::wgmma && target.measured)
+    return with_sums(problem, target, products, blocks, tiles, multiply_us, tile_us);
   if (products.sent_bytes == 0) {
     // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.
     constexpr double copying_gbs = 10;

@@ -52,6 +52,15 @@ double adding_us(const Problem& problem, const Target& target, const Products& p
 double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
                 std::int64_t blocks, const Tiles& tiles);
 
+/// At which finished tiles of sm_90a's main loop leave for other ranks, made in so much time each: what waits for a
+/// link holds up the copies that bring operands, so a tile takes as long as links need for those of all blocks, if it
+/// can be told of before the next one is there.
+struct Pace {
+  double links_ns;  ///< that those of all blocks take
+  double ship_ns;   ///< that a tile takes at least
+};
+Pace pace_of(const Problem& problem, const Target& target, std::int64_t blocks, const Tiles& tiles, double tile_us);
+
 /// The time of a product that takes so long by itself: whose operands arrive meanwhile, so that blocks which find no
 /// tile of the rank's own wait for the first rows, and a tile is left to multiply after the last ones; or whose tiles
 /// leave, the first of them when it is finished.

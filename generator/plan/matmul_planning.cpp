@@ -1,6 +1,8 @@
 #include "generator/plan/matmul_planning.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/wgmma_stages.hpp"
@@ -315,6 +317,10 @@ bool has_roles(const KernelPlan& kernel) {
   return std::ranges::find(kernel.constants, "comm_blocks", &Constant::name) != kernel.constants.end();
 }
 
+std::int64_t multiplying_blocks(const KernelPlan& kernel) {
+  return kernel.number("blocks") - (has_roles(kernel) ? kernel.number("comm_blocks") : 0);
+}
+
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
   const auto extent_of = [&](const Dimension& dimension) {
     iris::Extent extent = problem.extent(dimension.extent);
@@ -342,6 +348,21 @@ void choose_summing(const Request& request, KernelPlan& kernel, int sources) {
   } else {
     add_number(kernel, "unroll", 1, "accesses in flight", "more would not stay in registers");
   }
+}
+
+void choose_pace(const Request& request, KernelPlan& kernel, const Products& products) {
+  if (kernel.main_loop() != MainLoop::wgmma) return;
+  const Problem problem = request.typical();
+  const Tiles tiles = {kernel.number("tile_m"), kernel.number("tile_n"), kernel.number("tile_k"), 0, 0};
+  const auto k = static_length(problem, {"k"});
+  const double tile_us =
+      k ? fast_loop_of(kernel).tile_us(problem, request.target, products, tiles,
+                                       static_cast<double>(*k) / speed_of(request.target, problem.dtype))
+        : std::numeric_limits<double>::infinity();
+  const Pace pace = pace_of(problem, request.target, multiplying_blocks(kernel), tiles, tile_us);
+  add_number(kernel, "ship_ns", std::llround(pace.ship_ns), "ns for a finished tile to leave for another rank",
+             pace.ship_ns < pace.links_ns ? "it has arrived before the next is made"
+                                          : "links need as long for those of all blocks");
 }
 
 PartRequest matmul_part(const Problem& whole, const std::string& a, const std::string& output, Dtype result) {

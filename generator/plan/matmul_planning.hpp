@@ -39,6 +39,7 @@ struct Products {
   std::int64_t copies = 0;       ///< of a rank, then
   double sent_bytes = 0;         ///< of operands, over the links, of a static problem
   double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
+  double sums_bytes = 0;         ///< of these, of sums that go to all
   bool completes_tiles = false;  ///< blocks go through their finished tiles once more
   bool sums_tiles = false;       ///< to add those of all ranks up
   int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
@@ -64,9 +65,14 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 
 /// Whether choose_roles() has done that.
 bool has_roles(const KernelPlan& kernel);
+/// Blocks of the grid that multiply.
+std::int64_t multiplying_blocks(const KernelPlan& kernel);
 
 /// Decides `unroll` of the sums over `sources`, ranks or parts, that a kernel takes beside its products.
 void choose_summing(const Request& request, KernelPlan& kernel, int sources);
+
+/// Decides `ship_ns`, once the grid is known: how many nanoseconds a finished tile takes to leave for another rank.
+void choose_pace(const Request& request, KernelPlan& kernel, const Products& products);
 
 /// A workspace with a slot for each rank: for the images of all tiles of this rank's shard of m rows × n columns,
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);

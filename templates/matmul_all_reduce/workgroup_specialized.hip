@@ -58,7 +58,8 @@ struct Tiles : TileSequence {
   }
   __device__ TileImage<Config::Result> place(const Tile& tile) const {
     Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
-    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination)};
+    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination),
+            tile.destination != launch.context.rank};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);

@@ -14,9 +14,10 @@ struct Shape {
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
   __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
-  // That part is so late that the last turn of all blocks is its own: what the others make of it arrives meanwhile.
+  // That part is late: what the others make of it arrives meanwhile.
   __device__ TilesOfParts<Config> sequence() const {
-    return {rows, n, Config::world, Config::blocks, divide_up(Config::blocks, Config::world)};
+    constexpr i64 turn = divide_up(Config::blocks, Config::world);
+    return {rows, n, Config::world, turn, turn};
   }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }
@@ -53,7 +54,8 @@ struct Tiles : TileSequence {
   }
   __device__ TileImage<Config::Result> place(const Tile& tile) const {
     Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
-    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index)};
+    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index),
+            tile.destination != launch.context.rank};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);

@@ -41,6 +41,7 @@ struct Alone {
   static constexpr i32 stage_rows = rows_of_stage;
   static constexpr i32 box_rows = rows_of_stage;
   static constexpr i32 stages = stages_;
+  static constexpr i32 ship_ns = 64;
 };
 
 /// The same of several ranks. Rows of A travel in boxes of so many.
@@ -162,6 +163,21 @@ struct Config : Together<3> {};
 #include "templates/matmul_reduce_scatter/fused_sequential.hip"
 ENTRY
 }  // namespace scattered
+// In two turns of the blocks, of which each sends a tile, or keeps it, and then makes its last one.
+namespace scattered_slowly {
+struct Config : Together<2> {
+  static constexpr i32 ship_ns = 100'000;
+};
+#include "templates/matmul_reduce_scatter/fused_sequential.hip"
+ENTRY
+}  // namespace scattered_slowly
+namespace kept {
+struct Config : Together<1> {
+  static constexpr i32 ship_ns = 100'000;
+};
+#include "templates/matmul_reduce_scatter/fused_sequential.hip"
+ENTRY
+}  // namespace kept
 namespace summed_by_blocks {
 struct Config : Together<2> {};
 #include "templates/matmul_reduce_scatter/workgroup_specialized.hip"
@@ -249,6 +265,19 @@ TEST(LargeWgmma, a_block_gives_up_where_rows_do_not_come) {
 }
 TEST(LargeWgmma, finished_tiles_are_sent_and_summed) {
   expect_product<scattered::Config>(scattered::entry, {3 * 130, 136, 72}, 1, Pattern::scatters_sums);
+}
+TEST(LargeWgmma, finished_tiles_leave_as_slowly_as_asked_but_for_the_last) {
+  const u64 begin = platform::nanoseconds();
+  expect_product<scattered_slowly::Config>(scattered_slowly::entry, {2 * 256, 136, 72}, 2, Pattern::scatters_sums);
+  const u64 passed = platform::nanoseconds() - begin;
+  constexpr i64 of_launches = 2 * scattered_slowly::Config::ship_ns;
+  EXPECT_GE(passed, of_launches * 31 / 32);  // with its last piece a tile has left
+  EXPECT_LT(passed, of_launches * 3 / 2);
+}
+TEST(LargeWgmma, tiles_that_stay_do_so_at_once) {
+  const u64 begin = platform::nanoseconds();
+  expect_product<kept::Config>(kept::entry, {260, 264, 72}, 3, Pattern::scatters_sums);
+  EXPECT_LT(platform::nanoseconds() - begin, kept::Config::ship_ns / 10);
 }
 TEST(LargeWgmma, blocks_of_their_own_sum_finished_tiles) {
   expect_product<summed_by_blocks::Config>(summed_by_blocks::entry, {2 * 130, 200, 72}, 4, Pattern::scatters_sums);

@@ -183,7 +183,7 @@ TEST(Bare, HasRoomForTheRowsThatTakeAStep) {
   const std::size_t few = product.find("    if (m <= 64) {\n");
   ASSERT_NE(few, std::string::npos) << product;
   EXPECT_LT(product.find("p_bulk_synchronous_matmul_", few), product.find("p_bulk_synchronous_reduce_scatter_", few));
-  expect_contains(product, "layout.end += aligned(16384 * std::min<std::int64_t>(capacity_m, 512));");
+  expect_contains(product, "layout.end += aligned(16384 * std::min<std::int64_t>(capacity_m, 256));");
 }
 
 TEST(Bare, WantsAStreamAndAnEventOnlyOfCopiesBesideKernels) {

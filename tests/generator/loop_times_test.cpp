@@ -27,13 +27,14 @@ TEST(MainLoop, TakesTheTileThatSuitsTheLinks) {
   const auto tile_n = [](const std::string& pattern, const std::string& shape) {
     return plan(pattern, "world: 2, dtype: bf16, shape: {" + shape, "sm_90a").kernels.back().number("tile_n");
   };
-  // As they were fastest, of 256, 192 and 128 columns, on two H200s.
+  // As they were fastest, of 256, 192 and 128 columns, on two H200s; sums on two H100s.
   const std::string gather = "m: 4096, n: 1280, k: 8192}, variant: ";
   EXPECT_EQ(tile_n("all_gather_matmul", gather + "workgroup_specialized"), 192);
   EXPECT_EQ(tile_n("all_gather_matmul", gather + "producer_consumer"), 128);
   EXPECT_EQ(tile_n("all_gather_matmul", "m: 16384, n: 1280, k: 8192}, variant: producer_consumer"), 256);
   EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024}"), 256);
-  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024}"), 128);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024}"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 512, n: 8192, k: 3584}"), 128);
   for (int n = 1000; n < 3000; n += 200) {
     EXPECT_NE(tile_n("matmul_all_reduce", "m: 4096, k: 8192, n: " + std::to_string(n) + "}, variant: fused_sequential"),
               192)
@@ -92,7 +93,7 @@ std::string chosen(const std::string& pattern, const std::string& shape) {
 /// finished tiles up to 4 times as long as those that send their own.
 TEST(MainLoop, TakesWideTilesAndSendsThemWhereBIsAlongK) {
   EXPECT_EQ(chosen("matmul_reduce_scatter", "m: 512, n: 4096, k: 4096"), "fused_sequential 128");
-  EXPECT_EQ(chosen("matmul_all_reduce", "m: 2048, n: 8192, k: 1024"), "fused_sequential 128");
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 2048, n: 8192, k: 1024"), "fused_sequential 256");
   EXPECT_EQ(chosen("matmul_all_gather", "m: 1024, n: 4096, k: 4096"), "fused_sequential 128");
   EXPECT_TRUE(chosen("matmul_all_gather", "m: 1024, n: 8192, k: 1024").starts_with("fused_sequential"));
   EXPECT_TRUE(chosen("matmul_all_gather", "m: 4096, n: 8192, k: 1024").starts_with("fused_sequential"));
@@ -119,8 +120,8 @@ TEST(MainLoop, TakesNarrowTilesWhereTheirOperandsCome) {
     EXPECT_EQ(chosen("matmul_all_reduce", rows + ", n: 8192, k: 3584"), "fused_sequential 256");
     EXPECT_EQ(chosen("matmul_reduce_scatter", rows + ", n: 8192, k: 3584"), "fused_sequential 256");
   }
-  EXPECT_EQ(chosen("matmul_all_reduce", "m: 1024, n: 8192, k: 1024"), "fused_sequential 128");
-  EXPECT_EQ(chosen("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024"), "fused_sequential 128");
+  EXPECT_EQ(chosen("matmul_all_reduce", "m: 1024, n: 8192, k: 1024"), "fused_sequential 256");
+  EXPECT_EQ(chosen("matmul_reduce_scatter", "m: 1024, n: 8192, k: 1024"), "fused_sequential 256");
   EXPECT_EQ(chosen("matmul_reduce_scatter", "m: 1200, n: 4096, k: 4096"), "bulk_synchronous 160");
   // Whole tiles that read B at once, rather than parts of wide ones.
   EXPECT_EQ(chosen("all_gather_matmul", "m: 2, n: 3584, k: 8192"), "bulk_synchronous 64");
@@ -131,6 +132,55 @@ TEST(MainLoop, TakesNarrowTilesWhereTheirOperandsCome) {
   EXPECT_EQ(chosen("matmul_all_gather", "m: 512, n: 3584, k: 8192"), "bulk_synchronous 64");
   EXPECT_EQ(chosen("matmul_all_gather", "m: 1024, n: 3584, k: 8192"), "fused_sequential 128");
   EXPECT_EQ(chosen("matmul_all_gather", "m: 4096, n: 3584, k: 8192"), "fused_sequential 256");
+}
+
+/// As it was on four H200s: narrow tiles have left sooner after the last product, which counts where there are few.
+TEST(MainLoop, TakesNarrowTilesWhereSumsEndSooner) {
+  const auto tile_n = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "world: 4, dtype: bf16, variant: fused_sequential, shape: {" + shape + "}", "sm_90a")
+        .kernels[0]
+        .number("tile_n");
+  };
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 512, n: 8192, k: 3584"), 128);
+  EXPECT_EQ(tile_n("matmul_all_reduce", "m: 512, n: 8192, k: 3584"), 128);
+  EXPECT_EQ(tile_n("matmul_all_reduce", "m: 1024, n: 8192, k: 3584"), 128);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 512, n: 8192, k: 1024"), 128);
+  for (const char* rows : {"2048", "4096", "8192"}) {
+    const std::string shape = std::string("m: ") + rows + ", n: 8192, k: ";
+    EXPECT_EQ(tile_n("matmul_reduce_scatter", shape + "3584"), 256) << rows;
+    EXPECT_EQ(tile_n("matmul_reduce_scatter", shape + "1024"), 256) << rows;
+  }
+  EXPECT_EQ(tile_n("matmul_all_reduce", "m: 4096, n: 8192, k: 3584"), 256);
+  EXPECT_EQ(tile_n("matmul_all_reduce", "m: 8192, n: 8192, k: 1024"), 256);
+}
+
+/// Tiles leave as fast as links carry those of all blocks, 336 bytes in a nanosecond, or so fast that each has arrived,
+/// 7 µs after it has left, before the next is made.
+TEST(MainLoop, ShipsTilesAtThePaceOfTheLinks) {
+  const auto kernel = [](const std::string& pattern, const std::string& rest, const char* target = "sm_90a") {
+    return plan(pattern, "world: 4, dtype: bf16, shape: {m: 4096, n: 8192, k: " + rest, target).kernels[0];
+  };
+  const auto ship_ns = [&](const std::string& pattern, const std::string& rest) {
+    return kernel(pattern, rest).number("ship_ns");
+  };
+  const std::string wide = "}, variant: fused_sequential, config: {tile_n: 256}";
+  constexpr std::int64_t of_all_blocks = 132 * 128 * (256 + 8) * 2 / 336;
+  for (const char* pattern : {"matmul_reduce_scatter", "matmul_all_reduce"}) {
+    EXPECT_NEAR(ship_ns(pattern, "3584" + wide), of_all_blocks, 1) << pattern;
+    EXPECT_NEAR(ship_ns(pattern, "dynamic" + wide), of_all_blocks, 1) << pattern;
+    EXPECT_NEAR(ship_ns(pattern, "3584}, variant: fused_sequential, config: {tile_n: 128}"),
+                132 * 128 * (128 + 8) * 2 / 336, 1)
+        << pattern;
+    EXPECT_NEAR(ship_ns(pattern, "3584}, variant: workgroup_specialized, config: {tile_n: 256, comm_blocks: 32}"),
+                100 * 128 * (256 + 8) * 2 / 336, 1)
+        << pattern;
+    const std::int64_t shallow = ship_ns(pattern, "1024" + wide);  // a tile takes 11 to 13 µs
+    EXPECT_GE(shallow, 4000) << pattern;
+    EXPECT_LE(shallow, 6000) << pattern;
+    EXPECT_EQ(ship_ns(pattern, "256" + wide), 0) << pattern;
+  }
+  const KernelPlan on_amd = kernel("matmul_reduce_scatter", "3584}, variant: fused_sequential", "gfx942");
+  EXPECT_EQ(std::ranges::find(on_amd.constants, "ship_ns", &Constant::name), on_amd.constants.end());
 }
 
 }  // namespace

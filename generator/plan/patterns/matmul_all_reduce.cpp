@@ -9,9 +9,9 @@ std::vector<Argument> arguments(const Problem& problem) {
   return product_arguments(problem, {{"m"}, {"k"}}, {"n"}, {{"m"}, {"n"}});
 }
 
-/// What a rank sends: its products to those who sum them, and its sums to all.
-double sent_bytes(const Problem& problem) {
-  return 2.0 * (problem.world - 1) / problem.world * matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
+/// What a rank sends to all, and as much, its products, to those who sum them.
+double sums_bytes(const Problem& problem) {
+  return matrix_bytes(problem, {{"m"}, {"n"}}, problem.result) * (problem.world - 1) / problem.world;
 }
 
 Products products(const Problem& problem, bool moves_by_blocks) {
@@ -19,44 +19,46 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .columns = {"n"},
           .a_rows = {"m"},
           .moves_by_blocks = moves_by_blocks,
-          .shipped_bytes = problem.is_static() ? sent_bytes(problem) : 0,
+          .shipped_bytes = problem.is_static() ? 2 * sums_bytes(problem) : 0,
+          .sums_bytes = problem.is_static() ? sums_bytes(problem) : 0,
           .completes_tiles = true,
           .sums_tiles = true,
           .parts = problem.world};
 }
 
-/// What both kernels have: `blocks` of them multiply.
-Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
+/// What both kernels have.
+Draft plan_kernel(const Request& request, KernelPlan kernel, const Products& products) {
   const Problem& problem = request.problem;
+  choose_pace(request, kernel, products);
   choose_summing(request, kernel, problem.world);
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, blocks * problem.world);
+  add_flags(kernel, multiplying_blocks(kernel) * problem.world);
   kernel.workspace = slots_of_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {"output"});
   return draft_of(std::move(kernel), InPlace::no);
 }
 
 Draft plan_workgroup_specialized(const Request& request) {
+  const Products of_kernel = products(request.typical(), true);
   KernelPlan kernel = start_kernel(request, "matmul_all_reduce/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(request.typical(), true));
-  choose_roles(request, kernel, products(request.typical(), true), "sum what has arrived");
-  const std::int64_t blocks = kernel.number("blocks") - kernel.number("comm_blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  choose_tiles(request, kernel, of_kernel);
+  choose_roles(request, kernel, of_kernel, "sum what has arrived");
+  return plan_kernel(request, std::move(kernel), of_kernel);
 }
 
 Draft plan_fused_sequential(const Request& request) {
+  const Products of_kernel = products(request.typical(), false);
   KernelPlan kernel = start_kernel(request, "matmul_all_reduce/fused_sequential.hip");
-  choose_tiles(request, kernel, products(request.typical(), false));
-  choose_matmul_grid(request, kernel, products(request.typical(), false));
-  const std::int64_t blocks = kernel.number("blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  choose_tiles(request, kernel, of_kernel);
+  choose_matmul_grid(request, kernel, of_kernel);
+  return plan_kernel(request, std::move(kernel), of_kernel);
 }
 
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
   const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
-  const double to_peers = results * (problem.world - 1) / problem.world;
-  return {{.link_bytes = sent_bytes(problem),
+  const double to_peers = sums_bytes(problem);
+  return {{.link_bytes = 2 * to_peers,
            .memory_bytes = 3 * results,
            .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .summing_us = has_roles(kernel) ? summing_us(kernel, results + to_peers) : 0,

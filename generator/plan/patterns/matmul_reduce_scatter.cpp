@@ -26,31 +26,32 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .parts = problem.world};
 }
 
-/// What both kernels have: `blocks` of them multiply.
-Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
+/// What both kernels have.
+Draft plan_kernel(const Request& request, KernelPlan kernel, const Products& products) {
   const Problem& problem = request.problem;
+  choose_pace(request, kernel, products);
   choose_summing(request, kernel, problem.world);
   add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, blocks * problem.world);
+  add_flags(kernel, multiplying_blocks(kernel) * problem.world);
   kernel.workspace = slots_of_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), InPlace::no);
 }
 
 Draft plan_workgroup_specialized(const Request& request) {
+  const Products of_kernel = products(request.typical(), true);
   KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/workgroup_specialized.hip");
-  choose_tiles(request, kernel, products(request.typical(), true));
-  choose_roles(request, kernel, products(request.typical(), true), "sum what has arrived");
-  const std::int64_t blocks = kernel.number("blocks") - kernel.number("comm_blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  choose_tiles(request, kernel, of_kernel);
+  choose_roles(request, kernel, of_kernel, "sum what has arrived");
+  return plan_kernel(request, std::move(kernel), of_kernel);
 }
 
 Draft plan_fused_sequential(const Request& request) {
+  const Products of_kernel = products(request.typical(), false);
   KernelPlan kernel = start_kernel(request, "matmul_reduce_scatter/fused_sequential.hip");
-  choose_tiles(request, kernel, products(request.typical(), false));
-  choose_matmul_grid(request, kernel, products(request.typical(), false));
-  const std::int64_t blocks = kernel.number("blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  choose_tiles(request, kernel, of_kernel);
+  choose_matmul_grid(request, kernel, of_kernel);
+  return plan_kernel(request, std::move(kernel), of_kernel);
 }
 
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {

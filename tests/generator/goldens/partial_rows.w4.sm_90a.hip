@@ -17,16 +17,17 @@ struct Config {
   using LayoutB = RowMajor;
   static constexpr i32 threads = 384;
   static constexpr i32 tile_m = 128;
-  static constexpr i32 tile_n = 128;
+  static constexpr i32 tile_n = 256;
   static constexpr i32 tile_k = 64;
   static constexpr i32 tile_band = 4;     // tiles from top to bottom
   static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 128;    // rows of A in one copy
-  static constexpr i32 stages = 6;        // of both operands, on their way
+  static constexpr i32 stages = 3;        // of both operands, on their way
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 ship_ns = 4836;  // ns for a finished tile to leave for another rank
+  static constexpr i32 unroll = 4;      // accesses in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
@@ -42,9 +43,10 @@ struct Shape {
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
   __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
-  // That part is so late that the last turn of all blocks is its own: what the others make of it arrives meanwhile.
+  // That part is late: what the others make of it arrives meanwhile.
   __device__ TilesOfParts<Config> sequence() const {
-    return {rows, n, Config::world, Config::blocks, divide_up(Config::blocks, Config::world)};
+    constexpr i64 turn = divide_up(Config::blocks, Config::world);
+    return {rows, n, Config::world, turn, turn};
   }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }
@@ -81,7 +83,8 @@ struct Tiles : TileSequence {
   }
   __device__ TileImage<Config::Result> place(const Tile& tile) const {
     Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
-    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index)};
+    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index),
+            tile.destination != launch.context.rank};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);

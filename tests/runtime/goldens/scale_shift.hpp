@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_6910b1e3495c71bd {
+inline namespace builds_bb71a13c3418d764 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_6910b1e3495c71bd
+}  // namespace builds_bb71a13c3418d764
 }  // namespace irisgen_kernels

@@ -180,8 +180,8 @@ struct TileByTile {
   __device__ __forceinline__ static bool multiply_part(const Tiles& tiles, const Tile& tile, const Product& product) {
     const TileParts<Config> parts = tiles.parts_of(tile);
     const TilePlace<Config> place = tiles.place(tile);
-    const TileImage<typename Config::Accumulate> image = {parts.of(parts.part),
-                                                          rows_of_tile<Config>(place.matrix.rows, place.origin.row)};
+    const i64 rows = rows_of_tile<Config>(place.matrix.rows, place.origin.row);
+    const TileImage<typename Config::Accumulate> image = {parts.of(parts.part), rows, false};
     Loop::template multiply<Config>(product.a, product.b, product.origin,
                                     WholeOrPart<Config>{place, as_place<Config>(image), parts.count == 1});
     sync_block_after_stores();

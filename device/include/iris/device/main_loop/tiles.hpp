@@ -54,6 +54,7 @@ template <typename T>
 struct TileImage {
   T* data;
   i64 rows;
+  bool crosses_links;  ///< the data is another rank's
 
   template <typename Value>
   __device__ __forceinline__ T finish(i64 /*row*/, i64 /*column*/, Value value) const {

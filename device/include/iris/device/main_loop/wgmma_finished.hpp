@@ -64,14 +64,16 @@ struct FinishedTile {
       store_packs<1, rows_of_warp, 1>(place, row, thread % 32);
     }
   }
-  /// By the first thread, piece by piece: what waits for a link in the accelerator would hold up the copies that fill
-  /// the stages.
-  template <int warps>
-  __device__ __forceinline__ void send(const TileImage<Result>& image, int thread) const {
-    constexpr i64 rows_of_piece = 16;
+  /// By the first thread, a piece after another, none sooner than `ns_of_piece` nanoseconds after the one before: what
+  /// waits for a link in the accelerator holds up the copies that fill the stages.
+  __device__ __forceinline__ void send(const TileImage<Result>& image, int thread, i64 ns_of_piece) const {
     if (thread != 0) return;
+    u64 due = platform::nanoseconds();
 #pragma unroll 1
     for (i64 row = 0; row < image.rows; row += rows_of_piece) {
+      while (static_cast<i64>(platform::nanoseconds() - due) < 0) {
+      }
+      due += ns_of_piece;
       const i64 left = image.rows - row;
       const i64 count = left < rows_of_piece ? left : rows_of_piece;
       platform::copy_out(image.data + row * stride, rows[row], static_cast<u32>(count * sizeof(rows[row])));
@@ -79,6 +81,7 @@ struct FinishedTile {
       platform::wait_copies_out_read();
     }
   }
+  static constexpr i64 rows_of_piece = 4;
 
  private:
   static constexpr int warpgroup_threads = 128;

@@ -39,8 +39,13 @@ struct TileShipper {
     platform::wait_barrier(block.staged, shipments & 1);
     if (number == block.stop) return false;
     const auto place = tiles.place(tile);
-    if (!goes_to_output<decltype(place)> || !is_last_tile(tiles, number, stride)) {
-      block.finished.template send<warps>(place, thread);
+    const bool is_last = is_last_tile(tiles, number, stride);
+    if constexpr (goes_to_output<decltype(place)>) {
+      if (!is_last) block.finished.template send<warps>(place, thread);
+    } else {
+      // As long as links need for the tiles of all blocks; after the last there is nothing to hold up.
+      constexpr i64 ns_of_piece = i64{Config::ship_ns} * FinishedTile<Config>::rows_of_piece / Config::tile_m;
+      block.finished.send(place, thread, place.crosses_links && !is_last ? ns_of_piece : 0);
     }
     sync_shippers();
     if (thread == 0) platform::arrive(block.shipped);

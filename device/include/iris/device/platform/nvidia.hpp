@@ -255,6 +255,13 @@ __device__ __forceinline__ void store_flag(u64* flag, u64 value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)), "l"(value) : "memory");
 }
 
+/// Of a clock that all compute units share.
+__device__ __forceinline__ u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
 struct Poll {
   __device__ static u64 load(const u64* flag) {
     u64 value;
@@ -270,11 +277,7 @@ struct Poll {
     return words;
   }
   __device__ static void acquire() {}  // each load did
-  __device__ static u64 nanoseconds() {
-    u64 now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-  }
+  __device__ static u64 nanoseconds() { return platform::nanoseconds(); }
   __device__ static void pause() {}  // sleeping costs more latency than the polls cost bandwidth
 };
 

@@ -191,6 +191,12 @@ inline void wait_barrier(u64& barrier, u32 parity) {
   }
 }
 
+/// Goes on by one with each thread that reads it.
+inline u64 nanoseconds() {
+  static u64 clock = 0;
+  return ++clock;
+}
+
 inline void fence_async_copies() {}
 inline void copy_box(void* to, const TensorMap* words, i32 column, i32 row, u64& barrier) {
   EmulatedMap map;
