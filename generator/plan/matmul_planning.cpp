@@ -352,7 +352,7 @@ void choose_summing(const Request& request, KernelPlan& kernel, int sources) {
 
 void choose_pace(const Request& request, KernelPlan& kernel, const Products& products) {
   if (kernel.main_loop() != MainLoop::wgmma) return;
-  const Problem problem = request.typical();
+  const Problem& problem = request.typical();
   const Tiles tiles = {kernel.number("tile_m"), kernel.number("tile_n"), kernel.number("tile_k"), 0, 0};
   const auto k = static_length(problem, {"k"});
   const double tile_us =
