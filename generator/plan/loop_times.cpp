@@ -104,9 +104,9 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
   return known;
 }
 
-/// Of blocks that send their tiles and sum those that have come, beside products that take so long alone. What leaves
-/// as fast as it can holds up operands; behind the last turn its tiles leave and are summed. Measured on two H100s and
-/// on four H200s.
+/// Of tiles that are sent and summed beside products, which take so long alone. What leaves as fast as it can holds up
+/// operands; behind the last turn its tiles leave and are summed. Measured on two H100s and on four H200s, of blocks
+/// that sum what they have multiplied; assumed of those that only sum.
 double with_sums(const Problem& problem, const Target& target, const Products& products, std::int64_t blocks,
                  const Tiles& tiles, double multiply_us, double tile_us) {
   constexpr double held_up = 0.5;

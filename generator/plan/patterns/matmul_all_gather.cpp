@@ -61,7 +61,7 @@ Draft plan_workgroup_specialized(const Request& request) {
   KernelPlan kernel = start(request, "matmul_all_gather/workgroup_specialized.hip");
   choose_tiles(request, kernel, products(request.typical(), true));
   choose_roles(request, kernel, products(request.typical(), true), "push tiles to the peers");
-  const std::int64_t compute_blocks = kernel.number("blocks") - kernel.number("comm_blocks");
+  const std::int64_t compute_blocks = multiplying_blocks(kernel);
   return finish(request, std::move(kernel), compute_blocks);
 }
 
