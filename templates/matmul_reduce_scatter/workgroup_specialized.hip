@@ -102,8 +102,9 @@ __device__ __forceinline__ void sum_tiles(const Launch<Config>& launch, const Sh
   }
 }
 
-// The last blocks sum what arrives, the others multiply. Their closing barrier makes sure that every rank has started
-// this launch, and thus left the one before, before the next one refills the other ping-pong buffer.
+// The last blocks sum what arrives, the others multiply. Where a launch has tiles, its sums have waited for those of
+// every rank, so that each has started this launch, and thus left the one before, before the next one refills the other
+// ping-pong buffer. Else a barrier makes sure of that.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
                                        const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
                                        i64 k) {
@@ -116,7 +117,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     tiles.b = operand_b<Config>(maps, b, k, n);
     tiles.slots = slots;
     multiply_tiles<Config>(tiles, block_index(), compute_blocks);
-    same_block_barrier(launch, Wait::exit);
+    if (tiles.count() == 0) same_block_barrier(launch, Wait::exit);
   } else {
     sum_tiles(launch, shape, slots, output);
   }

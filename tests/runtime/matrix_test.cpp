@@ -85,11 +85,14 @@ TEST_P(HostMatrix, LargeWorldsAreRight) {
 INSTANTIATE_TEST_SUITE_P(All, HostMatrix, testing::ValuesIn(test::every_algorithm()),
                          [](const auto& info) { return info.param.name(); });
 
-/// A's rows of rank r in launch l are all r + 10·l, B is one: each row of the result shows whose it is, and of when.
+/// A's rows of rank r in launch l are all r + 10·l, B is one: each row of the result shows whose it is, or whether it
+/// is the sum of all ranks', and of when.
 void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::uint64_t seed) {
   constexpr std::int64_t n = 5;
   constexpr std::int64_t k = 4;
-  constexpr std::array<std::int64_t, 9> rows_of_launches = {0, 70, 1, 16, 70, 2, 0, 40, 1};
+  constexpr std::array<std::int64_t, 9> rows_of_launches = {0, 70, 1, 16, 70, 0, 70, 2, 40};
+  const bool gathers = built.manifest.problem.pattern == "all_gather_matmul";
+  const bool scatters = built.manifest.problem.pattern == "matmul_reduce_scatter";
   const std::int64_t most = 70;
   const auto extents_of = [&](std::int64_t rows) { return Extents{{"m", rows * world_size}, {"n", n}, {"k", k}}; };
   World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
@@ -104,20 +107,23 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
     std::vector<void*> outputs;
     std::vector<void*> inputs;
     for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {
-      inputs.push_back(context.allocate(floats(most * k)));
+      const std::int64_t rows_of_a = gathers ? most : most * world_size;
+      inputs.push_back(context.allocate(floats(rows_of_a * k)));
       outputs.push_back(context.allocate(floats(most * world_size * n)));
-      const std::vector<float> values(most * k, value(launch, context.rank()));
-      context.device().copy(inputs.back(), values.data(), floats(most * k));
+      const std::vector<float> values(static_cast<std::size_t>(rows_of_a * k), value(launch, context.rank()));
+      context.device().copy(inputs.back(), values.data(), floats(rows_of_a * k));
     }
     for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {  // none waits for the one before
       operation.launch(std::array{inputs[launch], b, outputs[launch]}, extents_of(rows_of_launches.at(launch)));
     }
     for (std::size_t launch = 0; launch < rows_of_launches.size(); ++launch) {
       const std::int64_t rows = rows_of_launches.at(launch);
-      std::vector<float> result(static_cast<std::size_t>(rows * world_size * n));
-      context.device().copy(result.data(), outputs[launch], floats(rows * world_size * n));
+      std::vector<float> result(static_cast<std::size_t>((scatters ? rows : rows * world_size) * n));
+      context.device().copy(result.data(), outputs[launch], result.size() * sizeof(float));
+      float of_all = 0;
+      for (int rank = 0; rank < world_size; ++rank) of_all += value(launch, rank);
       for (std::size_t i = 0; i < result.size(); ++i) {
-        if (result[i] == k * value(launch, static_cast<std::int64_t>(i) / (rows * n))) continue;
+        if (result[i] == k * (gathers ? value(launch, static_cast<std::int64_t>(i) / (rows * n)) : of_all)) continue;
         throw std::runtime_error("launch " + std::to_string(launch) + ", rank " + std::to_string(context.rank()) +
                                  ", element " + std::to_string(i) + " is " + std::to_string(result[i]));
       }
@@ -127,12 +133,15 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
 
 /// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
 TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
-  for (const irisgen::Variant& variant : irisgen::find_pattern("all_gather_matmul")->variants) {
-    for (const int world : {2, 3}) {
-      const Sample sample{.algorithm = {"all_gather_matmul", std::string(variant.name)}, .world = world};
-      const BuiltOperation built = build(sample);
-      for (std::uint64_t seed = 0; seed < 40; ++seed) {
-        EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed)) << variant.name << ", seed " << seed;
+  for (const std::string pattern : {"all_gather_matmul", "matmul_reduce_scatter", "matmul_all_reduce"}) {
+    for (const irisgen::Variant& variant : irisgen::find_pattern(pattern)->variants) {
+      for (const int world : {2, 3}) {
+        const Sample sample{.algorithm = {pattern, std::string(variant.name)}, .world = world};
+        const BuiltOperation built = build(sample);
+        for (std::uint64_t seed = 0; seed < 40; ++seed) {
+          EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed))
+              << pattern << " " << variant.name << ", " << world << " ranks, seed " << seed;
+        }
       }
     }
   }

@@ -61,7 +61,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .memory_bytes = 2 * problem.world * slot,
            .multiply_us = multiply_us(problem, target, kernel, products(problem, has_roles(kernel))),
            .summing_us = has_roles(kernel) ? summing_us(kernel, problem.world * slot) : 0,
-           .signals = 2}};
+           .signals = 1}};
 }
 
 Draft plan_bulk_synchronous(const Request& request) {

@@ -129,8 +129,8 @@ struct Tiles : TileSequence {
   }
 };
 
-// The closing barrier makes sure that every rank has started this launch, and thus left the one before, before the next
-// one refills the other ping-pong buffer.
+// Where a launch has tiles, its sums have waited for those of every rank, so that each has started this launch, and
+// thus left the one before, before the next one refills the other ping-pong buffer. Else a barrier makes sure of that.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* a, const Config::Element* b,
                                        const Output<Config>& output, const OperandMaps<Config>& maps, i64 m, i64 n,
                                        i64 k) {
@@ -141,7 +141,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   tiles.b = operand_b<Config>(maps, b, k, n);
   tiles.slots = launch.workspace<Config::Result>();
   tiles.output = output;
-  if (multiply_tiles<Config>(tiles, block_index(), Config::blocks)) same_block_barrier(launch, Wait::exit);
+  multiply_tiles<Config>(tiles, block_index(), Config::blocks);
+  if (tiles.count() == 0) same_block_barrier(launch, Wait::exit);
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::min_blocks_per_sm)
