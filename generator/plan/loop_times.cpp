@@ -7,8 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "generator/plan/wgmma_stages.hpp"
-
 namespace irisgen {
 
 std::int64_t compute_units_of_copies(const Target& target, const Products& products) {
@@ -112,24 +110,22 @@ double with_sums(const Problem& problem, const Target& target, const Products& p
   constexpr double held_up = 0.5;
   constexpr double until_summed_us = 2;
   const Pace pace = pace_of(problem, target, blocks, tiles, tile_us);
-  const double of_image = static_cast<double>(wgmma_stride(tiles.n)) / static_cast<double>(tiles.n);
-  const double image_bytes = (products.shipped_bytes - products.sums_bytes) * of_image;
-  const double all_bytes = image_bytes + products.sums_bytes;
+  const double image_bytes = products.shipped_bytes - products.sums_bytes;
   const double unpaced_bytes = image_bytes * (1 - pace.ship_ns / pace.links_ns) + products.sums_bytes;
   const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
   const std::int64_t in_last_turn = count - (turns_of(problem, products, tiles, blocks).of_tiles - 1) * blocks;
   const double after_last = static_cast<double>(in_last_turn) / static_cast<double>(count);
   const auto link_us = [&](double bytes) { return bytes / target.rates.link_gbs / 1e3; };
-  return std::max(multiply_us + (1 - after_last) * held_up * link_us(unpaced_bytes) + after_last * link_us(all_bytes) +
-                      until_summed_us,
-                  tile_us + link_us(all_bytes));
+  return std::max(multiply_us + (1 - after_last) * held_up * link_us(unpaced_bytes) +
+                      after_last * link_us(products.shipped_bytes) + until_summed_us,
+                  tile_us + link_us(products.shipped_bytes));
 }
 
 }  // namespace
 
 Pace pace_of(const Problem& problem, const Target& target, std::int64_t blocks, const Tiles& tiles, double tile_us) {
   constexpr double telling_us = 7;  // measured on four H200s: until a tile that has left may be told of
-  const auto bytes = static_cast<double>(blocks * tiles.m * wgmma_stride(tiles.n) * iris::bytes_of(problem.result));
+  const auto bytes = static_cast<double>(blocks * tiles.m * tiles.n * iris::bytes_of(problem.result));
   const double links_ns = bytes / target.rates.link_gbs;
   return {links_ns, std::clamp((tile_us - telling_us) * 1e3, 0.0, links_ns)};
 }

@@ -1,6 +1,5 @@
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
-#include "generator/plan/wgmma_stages.hpp"
 
 // How much room products' kernels have on the heap, in the layouts of device/main_loop/.
 namespace irisgen {
@@ -43,10 +42,8 @@ Cut rows_of_ranks(const Problem& problem, const KernelPlan& kernel) {
 
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) {
   const std::int64_t tile_n = kernel.number("tile_n");
-  // As image_stride of the main loops in device/main_loop/. Rows of a tile are whole accesses.
-  const std::int64_t stride = kernel.main_loop() == MainLoop::wgmma ? wgmma_stride(tile_n) : tile_n;
   return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"n", tile_n},
-                  kernel.number("tile_m") * stride * iris::bytes_of(problem.result));
+                  kernel.number("tile_m") * tile_n * iris::bytes_of(problem.result));
 }
 
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {

@@ -8,11 +8,6 @@ namespace irisgen {
 
 using iris::swizzled_rows;
 
-std::int64_t wgmma_stride(std::int64_t tile_n) {
-  constexpr std::int64_t padding = 8;
-  return tile_n + padding;
-}
-
 std::int64_t wgmma_stage_rows(std::int64_t tile_m, std::optional<std::int64_t> most_rows) {
   if (!most_rows) return tile_m;
   return std::min(tile_m, std::max(swizzled_rows, divide_up(*most_rows, swizzled_rows) * swizzled_rows));
@@ -28,7 +23,8 @@ std::int64_t wgmma_stages(const Request& request, const Products& products, std:
   constexpr std::int64_t most = 16;
   constexpr std::int64_t tile_m = 128;
   constexpr std::int64_t barriers = 1024;
-  const std::int64_t finished = tile_m * wgmma_stride(tile_n) * iris::bytes_of(request.problem.result);
+  constexpr std::int64_t padding = 8;  // of a finished tile's rows
+  const std::int64_t finished = tile_m * (tile_n + padding) * iris::bytes_of(request.problem.result);
   const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * wgmma_row_bytes : 0;
   return std::min(
       most, (request.target.shared_bytes - barriers - finished - sent) / ((stage_rows + tile_n) * wgmma_row_bytes));

@@ -12,8 +12,6 @@ namespace irisgen {
 inline constexpr std::int64_t wgmma_depth = 64;       ///< of a stage, of operands of 16 bits: 128 bytes
 inline constexpr std::int64_t wgmma_row_bytes = 128;  ///< of a stage's row
 
-/// Elements from a row of a finished tile to the next, as device/main_loop/wgmma_finished.hpp holds it.
-std::int64_t wgmma_stride(std::int64_t tile_n);
 /// Rows of A in a stage: those of a tile, fewer where a launch has no more than `most_rows`.
 std::int64_t wgmma_stage_rows(std::int64_t tile_m, std::optional<std::int64_t> most_rows);
 /// Rows of A in one copy.

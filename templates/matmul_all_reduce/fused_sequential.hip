@@ -104,7 +104,7 @@ struct Tiles : TileSequence {
     const Context& context = launch.context;
     const i32 window = window_of(context, output.data);
     for_each_pack_of_tile<Config, width>(group, rows, origin, [&](const auto& packs) {
-      const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+      const auto sums = load_and_reduce<Config, Sum>(sources, image_index<Config>(packs));
       const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
       const auto results = output.finish(index, sums);
 #pragma unroll

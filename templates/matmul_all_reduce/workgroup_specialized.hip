@@ -93,7 +93,7 @@ __device__ __forceinline__ void sum_tile(const Context& context, const Shape& sh
   const TileOrigin origin = shape.origin(tile);
   const i32 window = window_of(context, output.data);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), rows, origin, [&](const auto& packs) {
-    const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+    const auto sums = load_and_reduce<Config, Sum>(sources, image_index<Config>(packs));
     const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
     const auto results = output.finish(index, sums);
 #pragma unroll

@@ -271,7 +271,7 @@ TEST(LargeWgmma, finished_tiles_leave_as_slowly_as_asked_but_for_the_last) {
   expect_product<scattered_slowly::Config>(scattered_slowly::entry, {2 * 256, 136, 72}, 2, Pattern::scatters_sums);
   const u64 passed = platform::nanoseconds() - begin;
   constexpr i64 of_launches = 2 * scattered_slowly::Config::ship_ns;
-  EXPECT_GE(passed, of_launches * 31 / 32);  // with its last piece a tile has left
+  EXPECT_GE(passed, of_launches * 15 / 16);  // with its last piece, of 8 rows, a tile has left
   EXPECT_LT(passed, of_launches * 3 / 2);
 }
 TEST(LargeWgmma, tiles_that_stay_do_so_at_once) {

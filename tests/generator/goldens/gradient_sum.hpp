@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_9ce31254c1426265 {
+inline namespace builds_bebea49320075473 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_9ce31254c1426265
+}  // namespace builds_bebea49320075473
 }  // namespace irisgen_kernels

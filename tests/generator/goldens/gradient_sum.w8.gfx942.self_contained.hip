@@ -1440,7 +1440,7 @@ struct Output {
 // --- iris/device/reduce.hpp
 
 #ifndef IRIS_DEVICE_REDUCE_HPP
-#define IRIS_DEVICE_REDUCE_HPP 0x9b31f3db
+#define IRIS_DEVICE_REDUCE_HPP 0x3c050b4b
 
 /// Element-wise reductions; those of the values of all ranks always in the order of ranks 0, 1, …, world - 1, so that
 /// every algorithm that uses them gives the same bits.
@@ -1538,9 +1538,11 @@ __device__ __forceinline__ Pack<typename Config::Accumulate, width> reduce_packs
 
 /// The packs at `index` of all `sources` (one array a rank), loaded together and reduced in rank order in
 /// Config::Accumulate.
-template <typename Config, typename Operation, typename T, int width, int count>
-__device__ __forceinline__ Packs<typename Config::Accumulate, width, count> load_and_reduce(
-    const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
+template <typename Config, typename Operation, typename T, typename Index>
+__device__ __forceinline__ Packs<typename Config::Accumulate, Index::width, Index::count> load_and_reduce(
+    const T* const (&sources)[Config::world], const Index& index) {
+  constexpr int width = Index::width;
+  constexpr int count = Index::count;
   Pack<T, width> values[count][Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {
@@ -1555,7 +1557,7 @@ __device__ __forceinline__ Packs<typename Config::Accumulate, width, count> load
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_REDUCE_HPP != 0x9b31f3db
+#elif IRIS_DEVICE_REDUCE_HPP != 0x3c050b4b
 #error "iris/device/reduce.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -122,7 +122,7 @@ struct Tiles : TileSequence {
     const TileOrigin origin = shape.origin(tile.index);
     for_each_pack_of_tile<Config, width>(
         group, dense(output.data, shape.rows, shape.n), origin, [&](const auto& packs) {
-          const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+          const auto sums = load_and_reduce<Config, Sum>(sources, image_index<Config>(packs));
           const auto index = packs.index(shape.n, origin);
           store(output.data, index, output.finish(index, sums));
         });

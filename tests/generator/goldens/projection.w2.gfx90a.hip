@@ -109,7 +109,7 @@ __device__ __forceinline__ void sum_tile(const Shape& shape, i64 tile, const Con
   const TileOrigin origin = shape.origin(tile);
   const auto result = dense(output.data, shape.rows, shape.n);
   for_each_pack_of_tile<Config, width>(block_threads<Config>(), result, origin, [&](const auto& packs) {
-    const auto sums = load_and_reduce<Config, Sum>(sources, packs.index(image_stride<Config>));
+    const auto sums = load_and_reduce<Config, Sum>(sources, image_index<Config>(packs));
     const auto index = packs.index(shape.n, origin);
     store(output.data, index, output.finish(index, sums));
   });

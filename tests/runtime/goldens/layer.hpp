@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_c466c50dad2ad9c0 {
+inline namespace builds_4ac42067055d3c2f {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_c466c50dad2ad9c0
+}  // namespace builds_4ac42067055d3c2f
 }  // namespace irisgen_kernels

@@ -79,11 +79,15 @@ __device__ __forceinline__ Senders senders_of(i64 slice) {
   return Config::MainLoop::template senders_of<Config>(slice);
 }
 
-/// Elements of a TileImage, and from a row of it to the next.
+/// Elements of a TileImage.
 template <typename Config>
-inline constexpr i64 image_stride = Config::MainLoop::template image_stride<Config>;
-template <typename Config>
-inline constexpr i64 image_elements = Config::tile_m * image_stride<Config>;
+inline constexpr i64 image_elements = i64{Config::tile_m} * Config::tile_n;
+
+/// Where packs of a tile lie in its TileImage, counted from the image's data. A pack is 16 bytes at most.
+template <typename Config, int width, int count>
+__device__ __forceinline__ auto image_index(const PacksOfTile<width, count>& packs) {
+  return Config::MainLoop::template image_index<Config>(packs);
+}
 
 /// The block multiplies tiles number `first`, `first` + `stride`, … of a TileSequence. False on every thread, with the
 /// fault recorded, if one of its waits ran out of time: the kernel returns. Once in a kernel.

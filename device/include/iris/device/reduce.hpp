@@ -98,9 +98,11 @@ __device__ __forceinline__ Pack<typename Config::Accumulate, width> reduce_packs
 
 /// The packs at `index` of all `sources` (one array a rank), loaded together and reduced in rank order in
 /// Config::Accumulate.
-template <typename Config, typename Operation, typename T, int width, int count>
-__device__ __forceinline__ Packs<typename Config::Accumulate, width, count> load_and_reduce(
-    const T* const (&sources)[Config::world], const PackIndex<width, count>& index) {
+template <typename Config, typename Operation, typename T, typename Index>
+__device__ __forceinline__ Packs<typename Config::Accumulate, Index::width, Index::count> load_and_reduce(
+    const T* const (&sources)[Config::world], const Index& index) {
+  constexpr int width = Index::width;
+  constexpr int count = Index::count;
   Pack<T, width> values[count][Config::world];
 #pragma unroll
   for (i32 rank = 0; rank < Config::world; ++rank) {

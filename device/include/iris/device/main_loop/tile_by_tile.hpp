@@ -104,9 +104,11 @@ struct TileByTile {
     return run<Config>(tiles, block_index(), Config::blocks);
   }
 
-  /// Elements from a row of a TileImage to the next: a row is whole accesses.
-  template <typename Config>
-  static constexpr i64 image_stride = Config::tile_n;
+  /// A TileImage is a matrix of tile_n columns: a row is whole accesses.
+  template <typename Config, int width, int count>
+  __device__ __forceinline__ static PackIndex<width, count> image_index(const PacksOfTile<width, count>& packs) {
+    return packs.index(Config::tile_n);
+  }
 
   /// An image as a matrix of its own.
   template <typename T>
@@ -127,7 +129,7 @@ struct TileByTile {
   }
   template <typename Config, typename T>
   __device__ __forceinline__ static ImagePlace<T> as_place(const TileImage<T>& image) {
-    return {{image.data, image.rows, Config::tile_n, image_stride<Config>}, {0, 0}, image};
+    return {dense(image.data, image.rows, Config::tile_n), {0, 0}, image};
   }
 
   /// Of a tile that the block makes alone or a part of, which is known late.
@@ -201,7 +203,7 @@ struct TileByTile {
   __device__ __forceinline__ static void add_share(const TileParts<Config>& parts, const TilePlace<Config>& place) {
     const ThreadGroup all = {i64{parts.part} * Config::threads + thread_index(), i64{Config::parts} * Config::threads};
     for_each_pack_of_tile<Config, width>(all, place.matrix, place.origin, [&](const auto& packs) {
-      const auto within = packs.index(image_stride<Config>);
+      const auto within = image_index<Config>(packs);
       auto sums = load(parts.of(0), within);
 #pragma unroll
       for (i32 part = 1; part < Config::parts; ++part) sums = combine<Sum>(sums, load(parts.of(part), within));

@@ -48,8 +48,8 @@ struct TilePlace {
     return output.finish(Coordinates{begin.row + origin.row + row, begin.column + origin.column + column}, value);
   }
 };
-/// The same for a tile that lies by itself, as the main loop holds it, so that it travels in one piece: tile_m rows,
-/// each image_stride elements after the one before. `rows` of them count. The data is aligned to 16 bytes.
+/// The same for a tile that lies by itself, as the main loop holds it, so that it travels in one piece: tile_m rows of
+/// tile_n elements, in the order of image_index(). `rows` of them count. The data is aligned to 16 bytes.
 template <typename T>
 struct TileImage {
   T* data;

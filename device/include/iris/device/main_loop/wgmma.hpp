@@ -47,9 +47,12 @@ struct WarpgroupMma {
 
   static constexpr int product_bytes = 32;  // along k, of one instruction
 
-  /// Of a TileImage, as of a finished tile in shared memory.
-  template <typename Config>
-  static constexpr i64 image_stride = FinishedTile<Config>::stride;
+  /// A TileImage is a finished tile as it lies in shared memory.
+  template <typename Config, int width, int count>
+  __device__ __forceinline__ static ImageIndex<Config, width, count> image_index(
+      const PacksOfTile<width, count>& packs) {
+    return {packs};
+  }
 
   template <typename Config>
   union Memory {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iris/device/main_loop/tiles.hpp>
+#include <iris/device/main_loop/wgmma_layout.hpp>
 #include <iris/device/platform/hopper.hpp>
 
 namespace iris::device {
@@ -11,10 +11,10 @@ template <typename Config>
 struct FinishedTile {
   using Result = typename Config::Result;
 
-  /// Elements of a row: eight more than it has, which spread the rows over the banks.
-  static constexpr i64 stride = Config::tile_n + 8;
+  /// Of a row that goes to the output by itself: eight more than it has, which spread the rows over the banks.
+  static constexpr int stride = Config::tile_n + 8;
 
-  alignas(16) Result rows[Config::tile_m][stride];
+  alignas(16) Result elements[Config::tile_m * stride];
 
   /// The results of a warpgroup's 64 rows, by that warpgroup. A lane holds pairs of sums of two rows: of each 8 columns
   /// in turn first that of the upper row, then that of the one 8 rows below.
@@ -71,21 +71,31 @@ struct FinishedTile {
     u64 due = platform::nanoseconds();
 #pragma unroll 1
     for (i64 row = 0; row < image.rows; row += rows_of_piece) {
-      while (static_cast<i64>(platform::nanoseconds() - due) < 0) {
+      while (ns_of_piece > 0 && static_cast<i64>(platform::nanoseconds() - due) < 0) {
       }
       due += ns_of_piece;
       const i64 left = image.rows - row;
       const i64 count = left < rows_of_piece ? left : rows_of_piece;
-      platform::copy_out(image.data + row * stride, rows[row], static_cast<u32>(count * sizeof(rows[row])));
+      const i64 first = row * Config::tile_n;
+      platform::copy_out(image.data + first, elements + first, static_cast<u32>(count * row_bytes));
       platform::commit_copies_out();
       platform::wait_copies_out_read();
     }
   }
-  static constexpr i64 rows_of_piece = 4;
+  static constexpr int row_bytes = Config::tile_n * sizeof(Result);
+  static constexpr i64 rows_of_piece = 2048 / row_bytes;
 
  private:
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warp = 16;
+
+  /// Where an element on its way to such a place is.
+  __device__ __forceinline__ static int offset(const TilePlace<Config>& /*place*/, int row, int column) {
+    return row * stride + column;
+  }
+  __device__ __forceinline__ static int offset(const TileImage<Result>& /*image*/, int row, int column) {
+    return image_offset<Config>(row, column);
+  }
 
   /// Of the tile, or of the tile transposed, 16 rows from `row` on.
   template <bool transposed, int count, typename Place>
@@ -106,11 +116,11 @@ struct FinishedTile {
         pairs[i] = __builtin_bit_cast(u32, pair);
       }
       if constexpr (transposed) {
-        Result* const to = &rows[column + lane / 16 * 8 + lane % 8][row + lane / 8 % 2 * 8];
-        platform::store_transposed_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+        const int to = offset(place, column + lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8);
+        platform::store_transposed_matrices(elements + to, pairs[0], pairs[1], pairs[2], pairs[3]);
       } else {
-        Result* const to = &rows[row + lane % 16][column + lane / 16 * 8];
-        platform::store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+        const int to = offset(place, row + lane % 16, column + lane / 16 * 8);
+        platform::store_matrices(elements + to, pairs[0], pairs[1], pairs[2], pairs[3]);
       }
     }
   }
@@ -124,7 +134,7 @@ struct FinishedTile {
       const int column = first_column + i / 2 * 8;
       const Pack<Result, 2> pair = {
           {place.finish(row, column, sums[2 * i]), place.finish(row, column + 1, sums[2 * i + 1])}};
-      reinterpret_cast<Pack<Result, 2>&>(rows[row][column]) = pair;
+      reinterpret_cast<Pack<Result, 2>&>(elements[offset(place, row, column)]) = pair;
     }
   }
 
@@ -146,7 +156,7 @@ struct FinishedTile {
   __device__ __forceinline__ void copy_rows(const TilePlace<Config>& place, int lane) const {
     const Target to = target_of(place);
     for (int row = lane; row < to.rows; row += 32) {
-      platform::copy_out(to.corner + row * to.stride, rows[row], to.columns * sizeof(Result));
+      platform::copy_out(to.corner + row * to.stride, elements + row * stride, to.columns * sizeof(Result));
     }
     platform::commit_copies_out();
     platform::wait_copies_out_read();
@@ -171,7 +181,7 @@ struct FinishedTile {
         const int row = first_row + (first + threads * i) / packs_of_row;
         const int column = (first + threads * i) % packs_of_row * width;
         if (whole_rounds || row < first_row + count) {
-          packs[i] = *reinterpret_cast<const Pack<Result, width>*>(&rows[row][column]);
+          packs[i] = *reinterpret_cast<const Pack<Result, width>*>(elements + row * stride + column);
         }
       }
 #pragma unroll

@@ -73,6 +73,30 @@ struct GatheredStages {
   }
 };
 
+/// Where an element of a tile is in its image: in rows of tile_n, whose accesses of 16 bytes are permuted, so that
+/// those of neighbouring rows and the same columns lie in different banks of shared memory.
+template <typename Config>
+__device__ __forceinline__ int image_offset(int row, int column) {
+  constexpr int size = sizeof(typename Config::Result);
+  constexpr int width = 16 / size;
+  constexpr int permuted = Config::tile_n * size % 128 == 0 ? 8 : 4;
+  const int permutation = row * (size / 2) % permuted;
+  return row * Config::tile_n + (column ^ (permutation * width));
+}
+
+/// The same of packs.
+template <typename Config, int width_, int count_>
+struct ImageIndex {
+  static constexpr int width = width_;
+  static constexpr int count = count_;
+
+  PacksOfTile<width, count> packs;
+
+  __device__ __forceinline__ i64 operator[](int pack) const {
+    return image_offset<Config>(packs.row + pack * packs.step, packs.column);
+  }
+};
+
 /// Slices in which a chunk comes.
 inline constexpr i32 stage_slices = 8;
 
