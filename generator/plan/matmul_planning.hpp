@@ -76,6 +76,8 @@ void choose_pace(const Request& request, KernelPlan& kernel, const Products& pro
 
 /// A workspace with a slot for each rank: for the images of all tiles of this rank's shard of m rows × n columns,
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
+/// for those of every so many of the tiles of m rows × n columns, of which each rank has its share,
+iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered.
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
 

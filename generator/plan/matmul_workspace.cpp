@@ -46,6 +46,15 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel) 
                   kernel.number("tile_m") * tile_n * iris::bytes_of(problem.result));
 }
 
+iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel) {
+  const std::int64_t tile_m = kernel.number("tile_m");
+  const std::int64_t tile_n = kernel.number("tile_n");
+  const std::int64_t bytes = tile_m * tile_n * iris::bytes_of(problem.result);
+  iris::ByteSize size = slots_of(problem, 2, {"m", tile_m}, {"n", tile_n}, bytes);
+  size.terms.push_back({2 * (problem.world - 1) * bytes, {}});  // each slot has room for as many tiles as any
+  return size;
+}
+
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
   // As Gathered of the main loops in device/main_loop/.
   if (kernel.main_loop() != MainLoop::wgmma) {

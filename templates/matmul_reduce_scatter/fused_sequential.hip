@@ -15,9 +15,9 @@ struct Shape {
   __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
   // That part is late: what the others make of it arrives meanwhile.
-  __device__ TilesOfParts<Config> sequence() const {
+  __device__ TilesOfParts sequence() const {
     constexpr i64 turn = divide_up(Config::blocks, Config::world);
-    return {rows, n, Config::world, turn, turn};
+    return {tiles(), Config::world, turn, turn};
   }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }

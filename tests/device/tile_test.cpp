@@ -161,12 +161,11 @@ TEST(TileAt, GoesDownTheColumnsOfBands) {
 }
 
 TEST(TilesOfParts, TakeTheTilesOfAllPartsInTurnAndTheLastPartsLater) {
-  using C = Config<f32, f32>;
   using Tile = std::pair<i32, i64>;
   const auto order = [](i32 parts, i64 lag, i64 turn = 0) {
-    const TilesOfParts<C> sequence{8, 32, parts, lag, turn};  // of four tiles
+    const TilesOfParts sequence{4, parts, lag, turn};
     std::vector<Tile> tiles;
-    for (i64 number = 0; number < parts * sequence.tiles(); ++number) {
+    for (i64 number = 0; number < parts * sequence.tiles; ++number) {
       const auto [part, index] = sequence.at(number);
       tiles.emplace_back(part, index);
       EXPECT_EQ(sequence.number({part, index}), number);

@@ -20,10 +20,11 @@ TEST(Workspace, HoldsTheTilesOfEveryRank) {
   const std::string wide = "dtype: bf16, config: {tile_n: 256}, shape: {n: 520, k: 64, m: ";
   constexpr std::int64_t image = 128 * 256 * 2;
   EXPECT_EQ(slots("matmul_reduce_scatter", wide + "600}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
-  EXPECT_EQ(slots("matmul_all_reduce", wide + "601}", "sm_90a"), Terms({{2 * 2 * 3 * 3 * image, {}}}));
-  // One row of tiles, and one more for each 256 rows.
+  // All 601 rows in 5, of whose 15 tiles a rank has 8, or 7 and room for one.
+  EXPECT_EQ(slots("matmul_all_reduce", wide + "601}", "sm_90a"), Terms({{2 * 5 * 3 * image, {}}, {2 * image, {}}}));
+  // One row of tiles, and one more for each 128 rows.
   EXPECT_EQ(slots("matmul_all_reduce", wide + "dynamic}", "sm_90a"),
-            Terms({{2 * 2 * 3 * image, {}}, {2 * 2 * 3 * image / 256, {"m"}}}));
+            Terms({{2 * 3 * image, {}}, {2 * 3 * image / 128, {"m"}}, {2 * image, {}}}));
   const std::string narrow = "dtype: f64, config: {tile_m: 16, tile_n: 16, tile_k: 16}, shape: {n: dynamic, k: 3, m: ";
   constexpr std::int64_t small = 16 * 16 * 8;
   EXPECT_EQ(slots("matmul_reduce_scatter", narrow + "66}", "host"),

@@ -22,8 +22,7 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .shipped_bytes = problem.is_static() ? 2 * sums_bytes(problem) : 0,
           .sums_bytes = problem.is_static() ? sums_bytes(problem) : 0,
           .completes_tiles = true,
-          .sums_tiles = true,
-          .parts = problem.world};
+          .sums_tiles = true};
 }
 
 /// What both kernels have.
@@ -33,7 +32,7 @@ Draft plan_kernel(const Request& request, KernelPlan kernel, const Products& pro
   choose_summing(request, kernel, problem.world);
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, multiplying_blocks(kernel) * problem.world);
-  kernel.workspace = slots_of_tiles(problem, kernel);
+  kernel.workspace = slots_of_divided_tiles(problem, kernel);
   kernel.arguments = place(arguments(problem), 16, {"output"});
   return draft_of(std::move(kernel), InPlace::no);
 }

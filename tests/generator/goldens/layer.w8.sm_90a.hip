@@ -75,7 +75,7 @@ struct Tiles : TileSequence {
     TileOrigin origin;  // in the rows of that rank
   };
 
-  __device__ TilesOfParts<Config> arriving() const { return {shape.rows, shape.n, Config::world - 1}; }
+  __device__ TilesOfParts arriving() const { return {shape.tiles(), Config::world - 1}; }
   __device__ i64 count() const { return Config::world * shape.tiles(); }
   __device__ Tile at(i64 number) const {
     const i64 tiles = shape.tiles();

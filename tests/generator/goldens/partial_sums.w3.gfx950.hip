@@ -19,8 +19,8 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 32;
-  static constexpr i32 tile_band = 5;  // tiles from top to bottom
-  static constexpr i32 vector = 8;     // elements in one access
+  static constexpr i32 tile_band = 16;  // tiles from top to bottom
+  static constexpr i32 vector = 8;      // elements in one access
   static constexpr i32 blocks = 6;
   static constexpr i32 waves_per_eu = 2;
   static constexpr i32 unroll = 1;  // accesses in flight
@@ -29,29 +29,26 @@ struct Config {
   using Accumulate = f32;
 };
 
-// Each rank sums the tiles of its shard of the rows and gives the result to all. A block's flag on a rank shows
-// which tiles of that rank's shard it has delivered there. The shards differ by a row of tiles at most; the first is
-// the longest, and tiles are numbered as if all were as long.
+// Each rank sums every so many of the tiles and gives the result to all. A block's flag on a rank shows which of that
+// rank's tiles it has delivered there. Some ranks may have one tile less than others, but it keeps its number.
 struct Shape {
   i64 m;
   i64 n;
   i64 k;
 
-  __device__ Range rows(i32 rank) const { return shard_of(m, Config::world, rank, Config::tile_m); }
-  __device__ i64 tiles() const { return tiles_of<Config>(rows(0).end, n); }
-  __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
-  // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
+  __device__ i64 all_tiles() const { return tiles_of<Config>(m, n); }
+  __device__ i64 tiles() const { return divide_up(all_tiles(), i64{Config::world}); }  // of one rank, at most
+  __device__ i64 slot() const { return tiles() * image_elements<Config>; }             // for all tiles from one rank
+  // Of all ranks' tiles, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
   // That part is late: what the others make of it arrives meanwhile. Not too late: its sums are yet to go to all.
-  __device__ TilesOfParts<Config> sequence() const {
+  __device__ TilesOfParts sequence() const {
     constexpr i64 turn = divide_up(Config::blocks, Config::world);
-    return {rows(0).end, n, Config::world, turn, turn};
+    return {tiles(), Config::world, turn, turn};
   }
-  __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows(0).end, n); }
-  __device__ bool has(i64 tile, i32 rank) const { return rows_of(tile, rank) > 0; }
-  __device__ i64 rows_of(i64 tile, i32 rank) const {
-    const Range shard = rows(rank);
-    return rows_of_tile<Config>(shard.end - shard.begin, origin(tile).row);
-  }
+  // Of tiles side by side, which are made at one time, each rank has some.
+  __device__ i64 number(i64 tile, i32 rank) const { return tile * Config::world + rank; }
+  __device__ bool has(i64 tile, i32 rank) const { return number(tile, rank) < all_tiles(); }
+  __device__ TileOrigin origin(i64 tile, i32 rank) const { return tile_at<Config>(number(tile, rank), m, n); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }
 };
 
@@ -82,13 +79,12 @@ struct Tiles : TileSequence {
   }
   __device__ bool has(const Tile& tile) const { return shape.has(tile.index, tile.destination); }
   __device__ TileProduct<Operand<Config>> product(const Tile& tile) const {
-    const Range shard = shape.rows(tile.destination);
-    return {a.rows(shard.begin, shard.end - shard.begin), b, shape.origin(tile.index)};
+    return {a, b, shape.origin(tile.index, tile.destination)};
   }
   __device__ TileImage<Config::Result> place(const Tile& tile) const {
     Config::Result* const image = slots + launch.context.rank * shape.slot() + tile.index * image_elements<Config>;
-    return {heap_on_rank(launch.context, image, tile.destination), shape.rows_of(tile.index, tile.destination),
-            tile.destination != launch.context.rank};
+    const i64 rows = rows_of_tile<Config>(shape.m, shape.origin(tile.index, tile.destination).row);
+    return {heap_on_rank(launch.context, image, tile.destination), rows, tile.destination != launch.context.rank};
   }
   __device__ void tell(const Tile& tile) const {
     const i64 flag = shape.flag(block_index(), launch.context.rank);
@@ -99,7 +95,7 @@ struct Tiles : TileSequence {
   __device__ bool wait_to_complete(const Tile& tile, ThreadGroup group) const {
     bool arrived = true;
     for (i64 part = group.index; part < Config::world; part += group.size) {
-      // These rows are that part of the rank that is part + 1 before this one.
+      // This rank's tiles are that part of the rank that is part + 1 before it.
       const i32 offset = Config::world - 1 - static_cast<i32>(part);
       const i32 source = peer_at<Config::world>(launch.context, offset);
       const i64 number = shape.sequence().number({static_cast<i32>(part), tile.index});
@@ -118,19 +114,18 @@ struct Tiles : TileSequence {
   }
   template <i32 width>
   __device__ void sum(const Tile& tile, ThreadGroup group) const {
-    const Range shard = shape.rows(tile.destination);
     const Config::Result* sources[Config::world];
 #pragma unroll
     for (i32 rank = 0; rank < Config::world; ++rank) {
       sources[rank] = slots + rank * shape.slot() + tile.index * image_elements<Config>;
     }
-    const auto rows = dense(output.data + shard.begin * shape.n, shard.end - shard.begin, shape.n);
-    const TileOrigin origin = shape.origin(tile.index);
+    const auto result = dense(output.data, shape.m, shape.n);
+    const TileOrigin origin = shape.origin(tile.index, tile.destination);
     const Context& context = launch.context;
     const i32 window = window_of(context, output.data);
-    for_each_pack_of_tile<Config, width>(group, rows, origin, [&](const auto& packs) {
+    for_each_pack_of_tile<Config, width>(group, result, origin, [&](const auto& packs) {
       const auto sums = load_and_reduce<Config, Sum>(sources, image_index<Config>(packs));
-      const auto index = packs.index(shape.n, {shard.begin + origin.row, origin.column});
+      const auto index = packs.index(shape.n, origin);
       const auto results = output.finish(index, sums);
 #pragma unroll
       for (i32 offset = 0; offset < Config::world; ++offset) {

@@ -42,7 +42,7 @@ struct Shape {
   __device__ i64 tiles() const { return tiles_of<Config>(rows, n); }
   __device__ i64 slot() const { return tiles() * image_elements<Config>; }  // for all tiles from one rank
   // Of all ranks' rows, in the order in which every rank makes them: part 0 is for the next rank, the last for itself.
-  __device__ TilesOfParts<Config> sequence() const { return {rows, n, Config::world}; }
+  __device__ TilesOfParts sequence() const { return {tiles(), Config::world}; }
   __device__ TileOrigin origin(i64 tile) const { return tile_at<Config>(tile, rows, n); }
   __device__ i64 rows_of(i64 tile) const { return rows_of_tile<Config>(rows, origin(tile).row); }
   __device__ i64 flag(i64 block, i32 source) const { return own_flag<Config>(block * Config::world + source); }

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_4ac42067055d3c2f {
+inline namespace builds_82b7ce641ddf80ad {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_4ac42067055d3c2f
+}  // namespace builds_82b7ce641ddf80ad
 }  // namespace irisgen_kernels

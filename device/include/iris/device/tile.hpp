@@ -75,25 +75,22 @@ __device__ __forceinline__ TileOrigin tile_at(i64 index, i64 rows, i64 columns) 
   return {(band * Config::tile_band + within % height) * Config::tile_m, within / height * Config::tile_n};
 }
 
-/// The tiles of several matrices of rows × columns as one sequence: the first tile of each, then the second of each,
-/// and so on; those of the last matrix come `lag` tiles later. What comes from or goes to several ranks is so taken
-/// from all of them at once, and what waits for the others' part stands behind it. After every `turn` tiles of each,
-/// another matrix is the first, so that blocks that take every so many tiles do not always take the same one's.
-template <typename Config>
+/// Several parts of so many tiles each as one sequence: the first tile of each, then the second of each, and so on;
+/// those of the last part come `lag` tiles later. What comes from or goes to several ranks is so taken from all of them
+/// at once, and what waits for the others' part stands behind it. After every `turn` tiles of each, another part is the
+/// first, so that blocks that take every so many tiles do not always take the same one's.
 struct TilesOfParts {
-  i64 rows;
-  i64 columns;
+  i64 tiles;
   i32 parts;
   i64 lag = 0;   // at least 1 if there are turns: else nothing would stand behind what it waits for
   i64 turn = 0;  // 0: none
 
   struct Tile {
     i32 part;
-    i64 index;  ///< of its tile_at
+    i64 index;  ///< among its tiles
   };
 
-  __device__ __forceinline__ i64 tiles() const { return tiles_of<Config>(rows, columns); }  // of one part
-  __device__ __forceinline__ i64 late() const { return lag < tiles() ? lag : tiles(); }
+  __device__ __forceinline__ i64 late() const { return lag < tiles ? lag : tiles; }
   __device__ __forceinline__ i64 ahead() const { return late() * (parts - 1); }  // numbers before the last part begins
   __device__ __forceinline__ i32 first_part(i64 index) const {
     return turn == 0 ? 0 : static_cast<i32>(index / turn % parts);
@@ -101,15 +98,15 @@ struct TilesOfParts {
 
   __device__ __forceinline__ Tile at(i64 number) const {
     if (number < ahead()) return {static_cast<i32>(number % (parts - 1)), number / (parts - 1)};
-    const i64 index = (number - ahead()) / parts;                                       // of the last part
-    if (index + late() >= tiles()) return {parts - 1, number - tiles() * (parts - 1)};  // which alone is left
+    const i64 index = (number - ahead()) / parts;                                   // of the last part
+    if (index + late() >= tiles) return {parts - 1, number - tiles * (parts - 1)};  // which alone is left
     const i32 part = static_cast<i32>((number - ahead() + first_part(index)) % parts);
     return {part, part + 1 < parts ? index + late() : index};
   }
   __device__ __forceinline__ i64 number(const Tile& tile) const {
     const bool last = tile.part + 1 == parts;
     if (!last && tile.index < late()) return tile.index * (parts - 1) + tile.part;
-    if (last && tile.index + late() >= tiles()) return tiles() * tile.part + tile.index;
+    if (last && tile.index + late() >= tiles) return tiles * tile.part + tile.index;
     const i64 index = last ? tile.index : tile.index - late();
     return ahead() + index * parts + (tile.part + parts - first_part(index)) % parts;
   }
