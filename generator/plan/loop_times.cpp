@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "generator/plan/gathering_times.hpp"
+
 namespace irisgen {
 
 std::int64_t compute_units_of_copies(const Target& target, const Products& products) {
@@ -35,13 +37,14 @@ Turns turns_of(const Problem& problem, const Products& products, const Tiles& ti
 
 namespace {
 
-/// How much longer products take beside blocks that move data, measured on H200s and on H100s: narrow tiles read more
-/// operands, for which those that are summed compete; all do with what is sent, so long as that takes.
-double longer_beside_blocks(const Products& products, const Tiles& tiles, double busy) {
-  constexpr double least = 1.02;
-  if (products.sums_tiles) return tiles.n <= 128 ? 1.45 : least;
-  if (products.sent_bytes == 0) return least;
-  return std::max(least, 1 + busy * 0.10);
+/// How much longer products take beside blocks that move their results, measured on H200s and on H100s: narrow tiles
+/// read more operands, for which those that are summed compete.
+double longer_beside_blocks(const Products& products, const Tiles& tiles) {
+  return products.sums_tiles && tiles.n <= 128 ? 1.45 : 1.02;
+}
+
+bool has_links(const Products& products) {
+  return products.sent_bytes > 0 || products.shipped_bytes > 0;
 }
 
 /// Whether blocks send their tiles, and sum those that have come, beside their products.
@@ -49,19 +52,22 @@ bool is_summed_beside(const Products& products) {
   return products.sums_tiles && !products.moves_by_blocks;
 }
 
-/// Of the rate that the chip's power sustains, beside what crosses links: copies take part of it, and narrow tiles more
-/// for each sum. Measured on H200s.
+/// Of the rate that the chip's power sustains, beside what crosses links: copies take part of it, those of blocks more
+/// than a copy engine's, and narrow tiles more for each sum. Measured on H200s.
 double share_beside_links(const Products& products, const Tiles& tiles) {
+  if (products.by_copy_engine) return 0.92;
   if (!is_summed_beside(products)) return 0.88;
   return tiles.n <= 128 ? 0.87 : 1;
 }
 
 /// The least time in which the operands of a tile come from the cache, which all compute units share: narrow tiles
-/// read more of them for each sum. Measured on two H100s, and of rows that blocks push on two H200s: what is sent, or
+/// read more of them for each sum. Measured on two H100s, and of rows that are gathered on H200s: what is sent, or
 /// summed, goes through it, too.
 double fetching_us(const Problem& problem, const Products& products, const Tiles& tiles) {
-  const bool rows_by_blocks = products.gathers_rows && products.moves_by_blocks;
-  const double cache_gbs = products.sums_tiles ? 7800 : products.sends_beside ? 8600 : rows_by_blocks ? 12500 : 9600;
+  const double cache_gbs = products.sums_tiles       ? 7800
+                           : products.sends_beside   ? 8600
+                           : products.sent_bytes > 0 ? 12500
+                                                     : 9600;
   const auto average = [&](const Dimension& of, std::int64_t tile) {
     const std::int64_t all = static_length(problem, of).value();
     return static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(1, divide_up(all, tile)));
@@ -70,15 +76,33 @@ double fetching_us(const Problem& problem, const Products& products, const Tiles
   return lines * length(problem, "k") * static_cast<double>(iris::bytes_of(problem.dtype)) / cache_gbs / 1e3;
 }
 
+/// That as far as somebody has measured it: none of elements of over 16 bits, or where nothing crosses links.
+double bound_by_cache_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                         const Tiles& tiles) {
+  const bool is_bound = has_links(products) && !is_summed_beside(products) && target.measured &&
+                        loop.main_loop == MainLoop::wgmma && iris::bytes_of(problem.dtype) <= 2;
+  return is_bound ? fetching_us(problem, products, tiles) : 0;
+}
+
+/// All products at the rate that the chip's power sustains.
+double sustained_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles) {
+  const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
+                       static_cast<double>(static_length(problem, products.columns).value()) * length(problem, "k") /
+                       speed_of(target, problem.dtype);
+  const double share = has_links(products) && target.measured ? share_beside_links(products, tiles) : 1;
+  return flops / (target.matrix_tflops * share) / 1e6;
+}
+
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
-/// evenly if these are a power of two. Beside links nobody has measured widths that are no multiple of 64.
+/// evenly if these are a power of two. Where blocks send beside their products, or tiles leave, nobody has measured
+/// widths that are no multiple of 64.
 std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, const Products& products) {
   std::vector<Tiles> allowed;
   for (Tiles tiles : loop.tiles) {
     tiles.k = depth_of(request.problem, tiles.k);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
-    const bool beside_links = products.gathers_rows || products.sends_beside || products.shipped_bytes > 0;
-    const bool suits = (!products.completes_tiles || even) && (!beside_links || tiles.n % 64 == 0);
+    const bool sends = products.sends_beside || products.shipped_bytes > 0;
+    const bool suits = (!products.completes_tiles || even) && (!sends || tiles.n % 64 == 0);
     if (!suits && !request.wanted("tile_n")) continue;
     if (!loop.holds(request.problem, products, tiles)) continue;
     if (allows(request, tiles)) allowed.push_back(tiles);
@@ -107,7 +131,7 @@ Problem to_choose_for(const Problem& problem, const Products& products) {
 /// that sum what they have multiplied; assumed of those that only sum.
 double with_sums(const Problem& problem, const Target& target, const Products& products, std::int64_t blocks,
                  const Tiles& tiles, double multiply_us, double tile_us) {
-  constexpr double held_up = 0.5;
+  constexpr double held_up = 0.25;
   constexpr double until_summed_us = 2;
   const Pace pace = pace_of(problem, target, blocks, tiles, tile_us);
   const double image_bytes = products.shipped_bytes - products.sums_bytes;
@@ -115,7 +139,9 @@ double with_sums(const Problem& problem, const Target& target, const Products& p
   const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value();
   const std::int64_t in_last_turn = count - (turns_of(problem, products, tiles, blocks).of_tiles - 1) * blocks;
   const double after_last = static_cast<double>(in_last_turn) / static_cast<double>(count);
-  const auto link_us = [&](double bytes) { return bytes / target.rates.link_gbs / 1e3; };
+  // Between two tiles of a block it sends nothing, unless sums go to all meanwhile.
+  const double share_of_links = products.sums_bytes > 0 ? 1 : 0.94;
+  const auto link_us = [&](double bytes) { return bytes / (target.rates.link_gbs * share_of_links) / 1e3; };
   return std::max(multiply_us + (1 - after_last) * held_up * link_us(unpaced_bytes) +
                       after_last * link_us(products.shipped_bytes) + until_summed_us,
                   tile_us + link_us(products.shipped_bytes));
@@ -145,32 +171,35 @@ double adding_us(const Problem& problem, const Target& target, const Products& p
   return waiting_us + 2 * bytes / block_gbs / 1e3;
 }
 
-double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
-                std::int64_t blocks, const Tiles& tiles) {
+namespace {
+
+/// The same but for what power sustains.
+double unthrottled_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                      std::int64_t blocks, const Tiles& tiles) {
   const Turns turns = turns_of(problem, products, tiles, blocks);
   const double k = length(problem, "k") / speed_of(target, problem.dtype);
-  const double flops = 2.0 * products.count * static_cast<double>(static_length(problem, products.rows).value()) *
-                       static_cast<double>(static_length(problem, products.columns).value()) * k;
-  const bool has_links = products.sent_bytes > 0 || products.shipped_bytes > 0;
-  const double share = has_links && target.measured ? share_beside_links(products, tiles) : 1;
-  const double sustained_us = flops / (target.matrix_tflops * share) / 1e6;
   constexpr double behind_tiles_us = 6.5;  // measured on an H100; nobody has found why
   const bool wide_bytes = iris::bytes_of(problem.dtype) == 1 && tiles.n > 128 && target.measured;
   const double tile_us = loop.tile_us(problem, target, products, tiles, k);
   const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
                          adding_us(problem, target, products, tiles) +
                          (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
-  const bool is_bound_by_cache = has_links && !is_summed_beside(products) && target.measured &&
-                                 loop.main_loop == MainLoop::wgmma &&
-                                 iris::bytes_of(problem.dtype) <= 2;  // of wider elements nobody has measured it
-  const double fetch_us = is_bound_by_cache ? fetching_us(problem, products, tiles) : 0;
+  const double fetch_us = bound_by_cache_us(loop, problem, target, products, tiles);
   const auto turn_us = [&](std::int64_t of_turn) { return std::max(tile_us, static_cast<double>(of_turn) * fetch_us); };
   const std::int64_t whole_turns = turns.of_parts > 0 ? turns.of_tiles : std::max<std::int64_t>(0, turns.of_tiles - 1);
   const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value() / products.depth_parts;
   const double last_us = turns.of_parts > 0   ? static_cast<double>(turns.of_parts) * part_us
                          : turns.of_tiles > 0 ? turn_us(count - whole_turns * blocks)
                                               : 0;
-  return std::max(sustained_us, static_cast<double>(whole_turns) * turn_us(blocks) + last_us);
+  return static_cast<double>(whole_turns) * turn_us(blocks) + last_us;
+}
+
+}  // namespace
+
+double turns_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
+                std::int64_t blocks, const Tiles& tiles) {
+  return std::max(sustained_us(problem, target, products, tiles),
+                  unthrottled_us(loop, problem, target, products, blocks, tiles));
 }
 
 double with_links(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
@@ -178,48 +207,26 @@ double with_links(const FastLoop& loop, const Problem& problem, const Target& ta
   if (products.shipped_bytes == 0 && products.sent_bytes == 0) return multiply_us;
   double tile_us =
       loop.tile_us(problem, target, products, tiles, length(problem, "k") / speed_of(target, problem.dtype));
+  if (products.sent_bytes > 0) {
+    if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
+    const double fetch_us = bound_by_cache_us(loop, problem, target, products, tiles);
+    const double turn_us = std::max(tile_us, static_cast<double>(blocks) * fetch_us);
+    return gathering_us(loop, problem, target, products, comm_blocks,
+                        {blocks, tiles, turn_us, sustained_us(problem, target, products, tiles)});
+  }
   if (products.moves_by_blocks && loop.main_loop == MainLoop::wgmma) {
-    const double sending_us = products.sent_bytes / target.rates.link_gbs / 1e3;
-    const double times_as_long = longer_beside_blocks(products, tiles, std::min(1.0, sending_us / multiply_us));
+    const double times_as_long = longer_beside_blocks(products, tiles);
     multiply_us *= times_as_long;
     tile_us *= times_as_long;
   }
   if (products.sums_tiles && loop.main_loop == MainLoop::wgmma && target.measured)
     return with_sums(problem, target, products, blocks, tiles, multiply_us, tile_us);
-  if (products.sent_bytes == 0) {
-    // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.
-    constexpr double copying_gbs = 10;
-    const bool by_blocks = products.moves_by_blocks && !products.completes_tiles && target.measured;
-    const double rate = by_blocks ? std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * copying_gbs)
-                                  : target.rates.link_gbs;
-    return std::max(multiply_us, tile_us + products.shipped_bytes / rate / 1e3);
-  }
-  if (products.sends_beside && loop.main_loop != MainLoop::wgmma) return multiply_us;  // they have been sent before
-  // Measured on two H200s and on four: blocks that push beside products do not fill the links, however many they are,
-  // and what sends and what multiplies in one block slow each other down.
-  const double share_of_links = problem.world > 2 ? 0.9 : 0.8;
-  constexpr double block_gbs = 34;
-  constexpr double share_of_links_beside = 0.75;
-  constexpr double block_gbs_beside = 4;
-  constexpr double longer = 1.08;
-  if (products.sends_beside) multiply_us *= longer;
-  const double rate =
-      products.by_copy_engine ? target.rates.copy_engine_gbs
-      : products.sends_beside
-          ? std::min(target.rates.link_gbs * share_of_links_beside, static_cast<double>(blocks) * block_gbs_beside)
-          : std::min(target.rates.link_gbs * share_of_links, static_cast<double>(comm_blocks) * block_gbs);
-  const double link_us = products.sent_bytes / rate / 1e3 + static_cast<double>(products.copies) * target.rates.copy_us;
-  // The rows that a turn wants come in eight slices along k, and are multiplied as these do: measured on two H200s.
-  constexpr double until_first_slice = 0.125;
-  constexpr double until_first_beside = 0.4;  // groups of blocks send a slice each
-  const bool has_slices = loop.main_loop == MainLoop::wgmma && !products.by_copy_engine;
-  const double until_first = !has_slices ? 1 : products.sends_beside ? until_first_beside : until_first_slice;
-  const double behind_last_us = has_slices ? until_first_slice * tile_us : tile_us;
-  const double own_tiles = static_cast<double>(tiles_of(problem, products, tiles.m, tiles.n).value()) / products.count;
-  const double without_own = std::max(0.0, 1 - own_tiles / static_cast<double>(blocks));
-  // Measured on four H200s: where copies are late for the first turn, they are so for the next.
-  const double waiting = products.by_copy_engine && without_own > 0 ? 1 : until_first * without_own;
-  return std::max(multiply_us + waiting * link_us, link_us + behind_last_us);
+  // Measured on two H100s: blocks that copy what others have finished, a row of a tile after another.
+  constexpr double copying_gbs = 10;
+  const bool by_blocks = products.moves_by_blocks && !products.completes_tiles && target.measured;
+  const double rate = by_blocks ? std::min(target.rates.link_gbs, static_cast<double>(comm_blocks) * copying_gbs)
+                                : target.rates.link_gbs;
+  return std::max(multiply_us, tile_us + products.shipped_bytes / rate / 1e3);
 }
 
 LoopChoice choose_for(const FastLoop& loop, const Request& request, const Products& products) {
@@ -248,7 +255,8 @@ LoopChoice choose_for(const FastLoop& loop, const Request& request, const Produc
       const double multiply_us = turns_us(loop, problem, request.target, products, multiplying, tiles);
       const double us =
           with_links(loop, problem, request.target, products, comm_blocks, multiplying, tiles, multiply_us);
-      const std::tuple time = {us + share_of_product * multiply_us, multiply_us, -comm_blocks};
+      const double own_us = unthrottled_us(loop, problem, request.target, products, multiplying, tiles);
+      const std::tuple time = {us + share_of_product * own_us, own_us, -comm_blocks};
       if (time >= best_time) continue;
       best_time = time;
       best = {tiles, comm_blocks, turns, us};

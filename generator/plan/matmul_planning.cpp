@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "generator/plan/gathering_times.hpp"
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/wgmma_stages.hpp"
 
@@ -117,22 +118,22 @@ void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) 
 namespace {
 
 /// High bands share operands in the cache. Where tiles of several ranks are taken in turn, each rank's rows are others:
-/// the bands are lower. Where rows arrive meanwhile, a turn wants no more of them than it needs. Where no links are
-/// busy, the 16 blocks that lie side by side on the chip had better ask for few rows and columns together, so that
-/// bands of narrow tiles are low: measured on an H100, alone.
+/// the bands are lower. Where rows arrive from all ranks meanwhile, a turn wants no more of them than it needs; those
+/// that the copy engine brings come rank by rank. Where no blocks move anything, the 16 blocks that lie side by side on
+/// the chip had better ask for few rows and columns together, so that bands of narrow tiles are low: measured on an
+/// H100, alone, and beside copies on four H200s.
 void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
   const int parts = std::max(1, products.parts);
   std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
   const std::int64_t tile_n = kernel.number("tile_n");
   const std::int64_t highest_alone = tile_n == 64 ? 2 : tile_n == 96 ? 4 : 8;
-  const bool alone = kernel.main_loop() == MainLoop::wgmma && !products.gathers_rows && products.sent_bytes == 0 &&
-                     products.shipped_bytes == 0;
-  if (alone) band = std::min(band, highest_alone);
+  const bool as_they_arrive = products.gathers_rows && !products.by_copy_engine;
+  const bool alone = !as_they_arrive && products.shipped_bytes == 0;
+  if (kernel.main_loop() == MainLoop::wgmma && alone) band = std::min(band, highest_alone);
   std::string reason = "share operands in the cache";
   const auto columns = static_length(request.typical(), products.columns);
-  if (!request.on_host() && products.gathers_rows && columns && *columns > 0) {
-    const std::int64_t in_a_row = divide_up(*columns, tile_n) * parts;
-    band = std::clamp<std::int64_t>(blocks_side_by_side(request, kernel) / in_a_row, 1, band);
+  if (!request.on_host() && as_they_arrive && columns && *columns > 0) {
+    band = arriving_band(*columns, tile_n, parts, highest, blocks_side_by_side(request, kernel));
     reason = "of each rank are multiplied in one turn, as they arrive";
   }
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));

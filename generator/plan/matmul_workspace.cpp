@@ -51,7 +51,7 @@ iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& 
   const std::int64_t tile_n = kernel.number("tile_n");
   const std::int64_t bytes = tile_m * tile_n * iris::bytes_of(problem.result);
   iris::ByteSize size = slots_of(problem, 2, {"m", tile_m}, {"n", tile_n}, bytes);
-  size.terms.push_back({2 * (problem.world - 1) * bytes, {}});  // each slot has room for as many tiles as any
+  size.terms.push_back({2 * bytes * (problem.world - 1), {}});  // each slot has room for as many tiles as any
   return size;
 }
 

@@ -29,11 +29,11 @@ constexpr Tiles wgmma_tile(std::int64_t columns) {
   return {128, columns, wgmma_depth, 384, 16};
 }
 constexpr std::array wgmma_table = {WgmmaMeasured{wgmma_tile(256), {1, 0}, {1, 0}, 1.5, 1.5},
-                                    WgmmaMeasured{wgmma_tile(224), {0.975, 0}, {0.975, 0}, 1.9, 1.9},
-                                    WgmmaMeasured{wgmma_tile(192), {0.99, 1.05}, {0.96, 1.05}, 1.9, 1.9},
-                                    WgmmaMeasured{wgmma_tile(160), {0.98, 1.04}, {0.94, 1.01}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(224), {0.975, 0}, {0.99, 0}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(192), {0.99, 1.05}, {1, 1.05}, 1.9, 1.9},
+                                    WgmmaMeasured{wgmma_tile(160), {0.98, 1.04}, {0.96, 1.01}, 1.9, 1.9},
                                     WgmmaMeasured{wgmma_tile(128), {0.965, 1.02}, {0.95, 0.92}, 2.5, 1.9},
-                                    WgmmaMeasured{wgmma_tile(96), {0.94, 0.92}, {0.76, 0.76}, 2.8, 1.6},
+                                    WgmmaMeasured{wgmma_tile(96), {0.94, 0.92}, {0.78, 0.76}, 2.8, 1.6},
                                     WgmmaMeasured{wgmma_tile(64), {0.80, 0.86}, {0.61, 0.61}, 4.5, 1.3}};
 constexpr std::array wgmma_tiles = tiles_in(wgmma_table);
 

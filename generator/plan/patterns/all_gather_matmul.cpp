@@ -71,6 +71,7 @@ Products copied_products(const Problem& problem, std::int64_t portions) {
   copied.sends_beside = false;
   copied.by_copy_engine = true;
   copied.copies = portions * (problem.world - 1);
+  copied.parts = 1;
   return copied;
 }
 

@@ -19,7 +19,7 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 128;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 4;     // tiles from top to bottom
+  static constexpr i32 tile_band = 8;     // tiles from top to bottom
   static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 128;    // rows of A in one copy
   static constexpr i32 stages = 6;        // of both operands, on their way
