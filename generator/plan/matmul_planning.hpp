@@ -46,6 +46,10 @@ struct Products {
   std::int64_t depth_parts = 1;  ///< along k, in which blocks make each tile
 };
 
+struct Tiles;
+/// Of multiply-adds, of one slice at a time.
+Tiles default_tiles(const Request& request);
+
 /// Decides the main loop, `threads`, `tile_m`, `tile_n`, `tile_k` and `vector`, and checks that they fit each other and
 /// the target.
 void choose_tiles(const Request& request, KernelPlan& kernel, const Products& products);
