@@ -297,71 +297,6 @@ Functions adapted(const cuda::Driver& driver) {
   };
 }
 
-void resolve_driver(Resolver& library, cuda::Driver& driver) {
-  library.resolve(driver.cuInit, "cuInit");
-  library.resolve(driver.cuDriverGetVersion, "cuDriverGetVersion");
-  library.resolve(driver.cuDeviceGetCount, "cuDeviceGetCount");
-  library.resolve(driver.cuDeviceGetName, "cuDeviceGetName");
-  library.resolve(driver.cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId");
-  library.resolve(driver.cuDeviceTotalMem_v2, "cuDeviceTotalMem_v2");
-  library.resolve(driver.cuDeviceGetAttribute, "cuDeviceGetAttribute");
-  library.resolve(driver.cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer");
-  library.resolve(driver.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  library.resolve(driver.cuCtxSetCurrent, "cuCtxSetCurrent");
-  library.resolve(driver.cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess");
-  library.resolve(driver.cuMemAlloc_v2, "cuMemAlloc_v2");
-  library.resolve(driver.cuMemFree_v2, "cuMemFree_v2");
-  library.resolve(driver.cuMemHostAlloc, "cuMemHostAlloc");
-  library.resolve(driver.cuMemFreeHost, "cuMemFreeHost");
-  library.resolve(driver.cuMemcpyAsync, "cuMemcpyAsync");
-  library.resolve(driver.cuMemsetD8Async, "cuMemsetD8Async");
-  library.resolve(driver.cuStreamCreate, "cuStreamCreate");
-  library.resolve(driver.cuStreamDestroy_v2, "cuStreamDestroy_v2");
-  library.resolve(driver.cuStreamSynchronize, "cuStreamSynchronize");
-  library.resolve(driver.cuStreamWaitEvent, "cuStreamWaitEvent");
-  library.resolve(driver.cuEventCreate, "cuEventCreate");
-  library.resolve(driver.cuEventRecord, "cuEventRecord");
-  library.resolve(driver.cuEventSynchronize, "cuEventSynchronize");
-  library.resolve(driver.cuEventElapsedTime, "cuEventElapsedTime");
-  library.resolve(driver.cuEventDestroy_v2, "cuEventDestroy_v2");
-  library.resolve(driver.cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2");
-  library.resolve(driver.cuStreamEndCapture, "cuStreamEndCapture");
-  library.resolve(driver.cuStreamIsCapturing, "cuStreamIsCapturing");
-  library.resolve(driver.cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
-  library.resolve(driver.cuGraphLaunch, "cuGraphLaunch");
-  library.resolve(driver.cuGraphExecDestroy, "cuGraphExecDestroy");
-  library.resolve(driver.cuGraphDestroy, "cuGraphDestroy");
-  library.resolve(driver.cuModuleLoadData, "cuModuleLoadData");
-  library.resolve(driver.cuModuleUnload, "cuModuleUnload");
-  library.resolve(driver.cuModuleGetFunction, "cuModuleGetFunction");
-  library.resolve_optional(driver.cuFuncLoad, "cuFuncLoad");
-  library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
-  library.resolve_optional(driver.cuLaunchKernelEx, "cuLaunchKernelEx");
-  library.resolve_optional(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled");
-  library.resolve(driver.cuGetErrorName, "cuGetErrorName");
-  library.resolve(driver.cuGetErrorString, "cuGetErrorString");
-}
-
-void resolve_shared_memory(Resolver& library, cuda::Driver& driver) {
-  library.resolve(driver.cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity");
-  library.resolve(driver.cuMemCreate, "cuMemCreate");
-  library.resolve(driver.cuMemRelease, "cuMemRelease");
-  library.resolve(driver.cuMemAddressReserve, "cuMemAddressReserve");
-  library.resolve(driver.cuMemAddressFree, "cuMemAddressFree");
-  library.resolve(driver.cuMemMap, "cuMemMap");
-  library.resolve(driver.cuMemUnmap, "cuMemUnmap");
-  library.resolve(driver.cuMemSetAccess, "cuMemSetAccess");
-  library.resolve(driver.cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
-  library.resolve(driver.cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
-  library.resolve(driver.cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle");
-  library.resolve(driver.cuMemGetAddressRange_v2, "cuMemGetAddressRange_v2");
-  library.resolve(driver.cuPointerGetAttribute, "cuPointerGetAttribute");
-  library.resolve(driver.cuIpcGetMemHandle, "cuIpcGetMemHandle");
-  library.resolve(driver.cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle_v2");
-  library.resolve(driver.cuIpcCloseMemHandle, "cuIpcCloseMemHandle");
-}
-
 /// irisgen compiles Hopper for its own instructions (the `a` of sm_90a); other chips by their plain name.
 std::string architecture_from_capability(const Api&, int device) {
   int major = 0;
@@ -373,8 +308,7 @@ std::string architecture_from_capability(const Api&, int device) {
   return name == "sm_90" ? "sm_90a" : name;
 }
 
-/// CUDA counts major · 1000 + minor · 10.
-/// 13010 of CUDA 13.1; 0 if the driver does not tell.
+/// 13010 of CUDA 13.1, major · 1000 + minor · 10; 0 if the driver does not tell.
 int cuda_version(const cuda::Driver& driver) {
   int version = 0;
   return driver.cuDriverGetVersion(&version) == success ? version : 0;
@@ -392,8 +326,7 @@ LoadedApi load_cuda(const std::string& path) {
   return load_library(names, "install NVIDIA's driver", [](Resolver& library, Api& api) {
     Session& now = session();
     const std::lock_guard lock(now.mutex);
-    resolve_driver(library, now.driver);
-    resolve_shared_memory(library, now.driver);
+    cuda::resolve(library, now.driver);
     library.throw_if_missing("install a newer NVIDIA driver");
 
     int devices = 0;

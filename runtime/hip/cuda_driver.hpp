@@ -4,6 +4,10 @@
 
 #include "runtime/hip/api.hpp"
 
+namespace iris::hip {
+class Resolver;
+}
+
 /// The part of CUDA's driver interface that the adapter stands on, declared here because CUDA's headers are not on
 /// every machine that builds irisgen; tests/runtime/cuda_header_check.cpp compares it with cuda.h where that is
 /// installed.
@@ -130,5 +134,8 @@ struct Driver {
   Result (*cuGetErrorName)(Result error, const char** name);
   Result (*cuGetErrorString)(Result error, const char** text);
 };
+
+/// Finds all of them in the driver's library, which records those that it lacks.
+void resolve(Resolver& library, Driver& driver);
 
 }  // namespace iris::hip::cuda

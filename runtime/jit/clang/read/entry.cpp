@@ -3,7 +3,6 @@
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
 #include <clang/AST/DeclTemplate.h>
-#include <clang/AST/RawCommentList.h>
 #include <clang/ASTMatchers/ASTMatchFinder.h>
 #include <clang/ASTMatchers/ASTMatchers.h>
 #include <clang/Basic/SourceManager.h>
@@ -11,7 +10,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <sstream>
+
+#include "runtime/jit/clang/read/comment.hpp"
 
 namespace iris::clang_library {
 namespace {
@@ -63,56 +63,6 @@ std::optional<std::string> dtype_of(clang::QualType element) {
 bool is_context(clang::QualType type) {
   const auto* record = type.getNonReferenceType()->getAsCXXRecordDecl();
   return record != nullptr && record->getQualifiedNameAsString() == "iris::device::Context";
-}
-
-/// A documentation comment in paragraphs of one line each, without what it says of parameters.
-struct Comment {
-  std::string text;
-  std::map<std::string, std::string> parameters;
-};
-
-/// Nothing in it can end a comment of the emitted file, or make it go on.
-std::string clean(std::string line) {
-  std::erase_if(line, [](unsigned char c) { return c < ' ' || c == 127; });
-  const std::size_t last = line.find_last_not_of(" \\");
-  line.erase(last == std::string::npos ? 0 : last + 1);
-  line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
-  return line;
-}
-
-/// What stands behind such a command of Doxygen's, `\param`, `@param` or `@param[in]`; nothing where there is none.
-std::optional<std::string> behind_command(const std::string& line, const std::string& command) {
-  if (!line.starts_with("\\" + command) && !line.starts_with("@" + command)) return std::nullopt;
-  std::string rest = line.substr(1 + command.size());
-  if (rest.starts_with('[')) rest.erase(0, std::min(rest.find(']'), rest.size() - 1) + 1);
-  if (!rest.starts_with(' ')) return std::nullopt;
-  return clean(rest);
-}
-
-Comment comment_of(const Parsed& parsed, const clang::FunctionDecl& entry) {
-  Comment comment;
-  const clang::RawComment* raw = parsed.ast().getRawCommentForAnyRedecl(&entry);
-  if (raw == nullptr) return comment;
-  std::istringstream lines(raw->getFormattedText(parsed.sources(), parsed.ast().getDiagnostics()));
-  std::string* current = &comment.text;
-  for (std::string line; std::getline(lines, line);) {
-    line = clean(line);
-    if (const auto brief = behind_command(line, "brief")) line = *brief;
-    for (const std::string command : {"param", "tparam"}) {
-      const auto said = behind_command(line, command);
-      if (!said) continue;
-      std::istringstream rest(*said);
-      std::string name;
-      rest >> name;
-      std::getline(rest, line);
-      line = clean(line);
-      current = &comment.parameters[name];
-    }
-    if (line.empty()) continue;
-    if (!current->empty()) *current += ' ';
-    *current += line;
-  }
-  return comment;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
