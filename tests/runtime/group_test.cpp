@@ -177,7 +177,7 @@ TEST(Group, OverlappingGroupsRunAtOnce) {
 TEST(Group, RowsAndColumnsTakeTurns) {
   World world({.size = 4, .heap_bytes = 1 << 20, .seed = 3});
   world.run([](Context& context) {
-    EXPECT_EQ(test::rows_and_columns(context, host_operation("sum_of_two", 2), test::gather_of_two(), 100), "");
+    EXPECT_EQ(test::rows_and_columns(context, host_operation("sum_of_two", 2), test::gather_of_two(), 30), "");
   });
 }
 

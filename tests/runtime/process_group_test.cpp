@@ -50,7 +50,7 @@ TEST(ProcessGroup, RowsAndColumnsTakeTurns) {
     World world = join();
     std::string said;
     world.run([&](Context& context) {
-      said = test::rows_and_columns(context, host_operation("sum_of_two", 2), test::gather_of_two(), 100);
+      said = test::rows_and_columns(context, host_operation("sum_of_two", 2), test::gather_of_two(), 30);
     });
     return said + "|";
   });
