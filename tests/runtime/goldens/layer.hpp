@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_82b7ce641ddf80ad {
+inline namespace builds_a484161247d2c9ef {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_82b7ce641ddf80ad
+}  // namespace builds_a484161247d2c9ef
 }  // namespace irisgen_kernels

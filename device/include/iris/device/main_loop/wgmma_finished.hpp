@@ -83,7 +83,7 @@ struct FinishedTile {
     }
   }
   static constexpr int row_bytes = Config::tile_n * sizeof(Result);
-  static constexpr i64 rows_of_piece = 2048 / row_bytes;
+  static constexpr i64 rows_of_piece = 2048 / row_bytes;  // less was slower, and more holds up more at a time
 
  private:
   static constexpr int warpgroup_threads = 128;
