@@ -105,6 +105,9 @@ TEST(MainLoop, SendsTilesFromWhereTheyAreMade) {
 /// What was the fastest on two or four H200s, of most widths, with 4 blocks that push and 8, and by copy engines, or
 /// within 3 % of it: 2026-11-26.
 TEST(MainLoop, TakesTilesForRowsAsTheyCome) {
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 512, n: 4096, k: 4096"), "workgroup_specialized 128");
+  EXPECT_TRUE(chosen("all_gather_matmul", "m: 1024, n: 4096, k: 4096").starts_with("workgroup_specialized"));
+  EXPECT_TRUE(chosen("all_gather_matmul", "m: 16384, n: 1280, k: 8192").starts_with("producer_consumer"));
   EXPECT_EQ(chosen("all_gather_matmul", "m: 512, n: 3584, k: 8192"), "workgroup_specialized 128");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 512, n: 7168, k: 8192"), "workgroup_specialized 224");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 1280, k: 8192"), "workgroup_specialized 96");
@@ -166,6 +169,8 @@ TEST(MainLoop, TakesNarrowTilesWhereSumsEndSooner) {
     }
   }
   EXPECT_EQ(tile_n("matmul_all_reduce", "m: 1024, n: 8192, k: 3584"), 128);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 4096, n: 8192, k: 1024"), 256);
+  EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 8192, n: 8192, k: 1024"), 256);
   EXPECT_EQ(tile_n("matmul_reduce_scatter", "m: 16384, n: 8192, k: 1024"), 256);
 }
 
