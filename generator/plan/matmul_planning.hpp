@@ -82,8 +82,11 @@ void choose_pace(const Request& request, KernelPlan& kernel, const Products& pro
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// for those of every so many of the tiles of m rows × n columns, of which each rank has its share,
 iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
-/// or for that rank's shard of m rows of A, as Gathered.
+/// or for that rank's shard of m rows of A, as Gathered;
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
+/// or for its products for this rank in lines, so many rows of them, as LinesOfRows, behind what blocks reserve for the
+/// images of their tiles.
+iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows);
 
 /// A workspace, of one buffer, for the sums of all parts of those tiles of m rows × n columns that the blocks do not
 /// make alone.

@@ -33,14 +33,19 @@ double computing_us(const Problem& problem, const Target& target, const KernelPl
   return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 
-/// To read B from memory. The rows of other ranks are late, so that a B which no cache holds is read once more for most
-/// of them.
+/// To read B from memory, and to send and sum few rows of the last tiles. A B that no cache holds is read once more for
+/// most ranks whose rows are late, and in part for others whose rows are tiles of their own.
 double reading_b_us(const Problem& problem, const Target& target, const Products& products) {
   constexpr double cache_bytes = 50 << 20;  // of an H100 and of an H200
-  constexpr double read_again = 0.7;        // measured on four H200s
+  constexpr double for_late_rows = 0.7;     // measured on four H200s
+  constexpr double for_other_rows = 0.2;    // measured on two H100s and on four H200s
+  constexpr double until_summed_us = 5.5;   // the same
   const double bytes = matrix_bytes(problem, {{"k"}, products.columns}, problem.dtype);
-  const bool is_read_again = products.gathers_rows && bytes > cache_bytes && target.measured;
-  return reading_us(target, is_read_again ? std::max(1.0, read_again * products.count) * bytes : bytes);
+  if (!target.measured) return reading_us(target, bytes);
+  const double times = bytes <= cache_bytes    ? 1
+                       : products.gathers_rows ? std::max(1.0, for_late_rows * products.count)
+                                               : 1 + for_other_rows * (products.count - 1);
+  return reading_us(target, times * bytes) + (products.sums_tiles ? until_summed_us : 0);
 }
 
 }  // namespace

@@ -66,6 +66,18 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 
+iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows) {
+  constexpr std::int64_t line_bytes = 16;  // half of them marks
+  const std::int64_t bytes_of_result = iris::bytes_of(problem.result);
+  iris::ByteSize size = slots_of(problem, 2 * std::int64_t{problem.world}, {rows.extent, rows.divisor},
+                                 {"n", line_bytes / 2 / bytes_of_result}, line_bytes);
+  if (kernel.main_loop() != MainLoop::wgmma) {
+    const std::int64_t images = kernel.number("blocks") * kernel.number("tile_m") * kernel.number("tile_n");
+    size.terms.push_back({2 * round_up(images * bytes_of_result, 16), {}});
+  }
+  return size;
+}
+
 iris::ByteSize sums_of_parts(const Problem& problem, const KernelPlan& kernel) {
   const std::int64_t tile_m = kernel.number("tile_m");
   const std::int64_t tile_n = kernel.number("tile_n");

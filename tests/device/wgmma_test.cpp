@@ -6,6 +6,7 @@
 #include "iris/device/main_loop.hpp"
 #include "iris/device/main_loop/wgmma.hpp"
 #include "iris/device/reduce.hpp"
+#include "iris/device/row_mailbox.hpp"
 #include "iris/device/signal.hpp"
 #include "tests/device/emulated_products.hpp"
 
@@ -188,6 +189,19 @@ struct Config : Together<2> {};
 #include "templates/matmul_all_reduce/fused_sequential.hip"
 ENTRY
 }  // namespace reduced
+// A tile has rows of all ranks. Blocks make two or one.
+namespace scattered_in_lines {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 24> {
+  static constexpr i32 world = 3;
+};
+#include "templates/matmul_reduce_scatter/low_latency.hip"
+ENTRY
+}  // namespace scattered_in_lines
+namespace reduced_in_lines {
+struct Config : Together<2> {};
+#include "templates/matmul_all_reduce/low_latency.hip"
+ENTRY
+}  // namespace reduced_in_lines
 namespace gathered {
 struct Config : Together<3> {};
 #include "templates/matmul_all_gather/fused_sequential.hip"
@@ -284,6 +298,12 @@ TEST(LargeWgmma, blocks_of_their_own_sum_finished_tiles) {
 }
 TEST(LargeWgmma, sums_are_sent_to_all) {
   expect_product<reduced::Config>(reduced::entry, {200, 264, 72}, 5, Pattern::sums);
+}
+TEST(Wgmma, rows_of_a_tile_are_sent_to_their_ranks_in_lines) {
+  expect_product<scattered_in_lines::Config>(scattered_in_lines::entry, {3 * 7, 330, 72}, 7, Pattern::scatters_sums);
+}
+TEST(LargeWgmma, tiles_are_sent_to_all_in_lines) {
+  expect_product<reduced_in_lines::Config>(reduced_in_lines::entry, {140, 330, 72}, 8, Pattern::sums);
 }
 TEST(LargeWgmma, finished_tiles_are_sent_to_all) {
   expect_product<gathered::Config>(gathered::entry, {3 * 140, 264, 72}, 6, Pattern::gathers_products);

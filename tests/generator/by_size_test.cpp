@@ -126,12 +126,12 @@ TEST(BySize, GivesFusedProductsOfAnyNumberOfRowsWhatSuitsThem) {
 
 /// What moves the rows is the same whatever the tiles are: one kernel serves them all.
 TEST(BySize, SharesKernelsAmongTheVariantsOfAnOperation) {
-  const Plan any = plan("matmul_reduce_scatter",
-                        "world: 8, dtype: bf16, layout: {b: nk}, shape: {n: 8192, k: 3584, m: dynamic}", "sm_90a");
+  const Plan any = plan("all_gather_matmul",
+                        "world: 8, dtype: bf16, layout: {b: nk}, shape: {n: 3584, k: 8192, m: dynamic}", "sm_90a");
   ASSERT_EQ(kernels_at(any, 64).size(), 2u);
   ASSERT_EQ(kernels_at(any, 128).size(), 2u);
-  EXPECT_NE(kernels_at(any, 64)[0], kernels_at(any, 128)[0]);
-  EXPECT_EQ(kernels_at(any, 64)[1], kernels_at(any, 128)[1]);
+  EXPECT_EQ(kernels_at(any, 64)[0], kernels_at(any, 128)[0]);
+  EXPECT_NE(kernels_at(any, 64)[1], kernels_at(any, 128)[1]);
   std::set<std::string> symbols;
   for (const KernelPlan& kernel : any.kernels) EXPECT_TRUE(symbols.insert(kernel.symbol).second) << kernel.symbol;
 }

@@ -62,6 +62,8 @@ constexpr Golden goldens[] = {
     {"exact", "sm_90a"},
     {"decoded", "sm_90a"},
     {"partial_sums", "gfx950"},
+    {"few_rows", "sm_90a"},
+    {"tokens_sum", "host"},
     {"classifier", "sm_90a"},
     {"classifier_in_turn", "gfx942"},
 };

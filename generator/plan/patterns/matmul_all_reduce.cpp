@@ -1,5 +1,6 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/product_lines.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -64,6 +65,14 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .signals = 2}};
 }
 
+Draft plan_low_latency(const Request& request) {
+  return plan_sums_in_lines(request, "matmul_all_reduce/low_latency.hip", {"m"}, arguments(request.problem));
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost_of_sums_in_lines(problem, target, draft, problem.world - 1);
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
@@ -83,6 +92,7 @@ Draft plan_bulk_synchronous(const Request& request) {
 
 constexpr std::array<std::string_view, 1> specialized = {"matmul_all_reduce/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"matmul_all_reduce/fused_sequential.hip"};
+constexpr std::array<std::string_view, 1> in_lines = {"matmul_all_reduce/low_latency.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
@@ -98,6 +108,13 @@ constexpr std::array variants = {
         .keys = tile_keys,
         .plan = plan_fused_sequential,
         .cost = cost},
+    Variant{.name = "low_latency",
+            .summary = "blocks multiply and send tiles to all in words that carry their own flags, and sum what comes; "
+                       "for few rows",
+            .templates = in_lines,
+            .keys = tile_keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_reduce",
             .templates = {},

@@ -1,5 +1,6 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/product_lines.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -64,6 +65,15 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .signals = 1}};
 }
 
+Draft plan_low_latency(const Request& request) {
+  return plan_sums_in_lines(request, "matmul_reduce_scatter/low_latency.hip", {"m", 1, request.problem.world},
+                            arguments(request.problem));
+}
+
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost_of_sums_in_lines(problem, target, draft, (problem.world - 1.0) / problem.world);
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
@@ -83,6 +93,7 @@ Draft plan_bulk_synchronous(const Request& request) {
 
 constexpr std::array<std::string_view, 1> specialized = {"matmul_reduce_scatter/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"matmul_reduce_scatter/fused_sequential.hip"};
+constexpr std::array<std::string_view, 1> in_lines = {"matmul_reduce_scatter/low_latency.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
@@ -97,6 +108,12 @@ constexpr std::array variants = {
             .keys = tile_keys,
             .plan = plan_fused_sequential,
             .cost = cost},
+    Variant{.name = "low_latency",
+            .summary = "blocks multiply and send rows to their ranks in words that carry their own flags; for few rows",
+            .templates = in_lines,
+            .keys = tile_keys,
+            .plan = plan_low_latency,
+            .cost = cost_of_low_latency},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then a reduce_scatter",
             .templates = {},

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_bebea49320075473 {
+inline namespace builds_d60ef52d89f2d0c9 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_bebea49320075473
+}  // namespace builds_d60ef52d89f2d0c9
 }  // namespace irisgen_kernels

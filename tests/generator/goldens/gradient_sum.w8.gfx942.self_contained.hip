@@ -237,7 +237,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xb092a6c8
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x2e57d1b2
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -490,8 +490,8 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
-template <int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn.
+template <int sources, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
   return poll_words<Poll>(places, mark, timeout_ns, seen);
@@ -499,7 +499,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xb092a6c8
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x2e57d1b2
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_5d437f76da82fee4 {
+inline namespace builds_af2da85d55c218ee {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -45,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_5d437f76da82fee4
+}  // namespace builds_af2da85d55c218ee
 }  // namespace irisgen_kernels

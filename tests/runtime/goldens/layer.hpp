@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_a484161247d2c9ef {
+inline namespace builds_8b840c52fad29df6 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_a484161247d2c9ef
+}  // namespace builds_8b840c52fad29df6
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_bb71a13c3418d764 {
+inline namespace builds_a84de8b0d3b0e32f {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_bb71a13c3418d764
+}  // namespace builds_a84de8b0d3b0e32f
 }  // namespace irisgen_kernels

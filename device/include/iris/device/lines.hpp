@@ -118,14 +118,13 @@ class MessageLine {
 };
 
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a
-/// workspace that was zero before the first launch and has held nothing but words since, of whatever launches.
-template <typename Config>
+/// workspace, but for the first `reserved` bytes (a multiple of 16), that was zero before the first launch and has held
+/// nothing but words since, of whatever launches.
+template <typename Config, typename Element = typename Config::Element>
 class Mailbox {
  public:
-  using Element = typename Config::Element;
-
-  __device__ __forceinline__ Mailbox(const Launch<Config>& launch, i64 count)
-      : launch_(launch), lines_(lines_of<Element>(count)) {}
+  __device__ __forceinline__ Mailbox(const Launch<Config>& launch, i64 count, i64 reserved = 0)
+      : launch_(launch), lines_(lines_of<Element>(count)), reserved_(reserved) {}
 
   __device__ __forceinline__ i64 lines() const { return lines_; }
 
@@ -140,12 +139,18 @@ class Mailbox {
   /// Waits for a line of every rank's message, this rank's own among them. False, with the fault recorded, if one of
   /// them took longer than Context::timeout_ns.
   __device__ __forceinline__ bool receive(i64 line, LinePack<Element> (&from)[Config::world]) const {
-    return receive_some<Config::world>(line, 0, from);
+    return receive_some<1, Config::world>({line}, 0, &from);
+  }
+  /// The same for several lines together.
+  template <int count>
+  __device__ __forceinline__ bool receive(const i64 (&lines)[count],
+                                          LinePack<Element> (&from)[count][Config::world]) const {
+    return receive_some<count, Config::world>(lines, 0, from);
   }
   /// The same for the one from rank `source`.
   __device__ __forceinline__ bool receive_from(i64 line, i32 source, LinePack<Element>& values) const {
     LinePack<Element> from[1];
-    const bool arrived = receive_some<1>(line, source, from);
+    const bool arrived = receive_some<1, 1>({line}, source, &from);
     values = from[0];
     return arrived;
   }
@@ -156,32 +161,37 @@ class Mailbox {
   };
 
   __device__ __forceinline__ u64* words(i64 line, i32 source) const {
-    return launch_.template workspace<u64>() + 2 * (source * lines_ + line);
+    return launch_.template workspace<u64>() + reserved_ / i64{sizeof(u64)} + 2 * (source * lines_ + line);
   }
 
-  template <int count>
-  __device__ __forceinline__ bool receive_some(i64 line, i32 first_source, LinePack<Element> (&from)[count]) const {
-    const u64* places[count];
+  /// So many lines, each from `sources` ranks from `first_source` on; `from` has them line by line.
+  template <int count, int sources>
+  __device__ __forceinline__ bool receive_some(const i64 (&lines)[count], i32 first_source,
+                                               LinePack<Element> (*from)[sources]) const {
+    const u64* places[count * sources];
 #pragma unroll
-    for (i32 i = 0; i < count; ++i) places[i] = words(line, first_source + i);
-    platform::Words seen[count];
+    for (int i = 0; i < count * sources; ++i) places[i] = words(lines[i / sources], first_source + i % sources);
+    platform::Words seen[count * sources];
     const Context& context = launch_.context;
-    const i32 missing = platform::wait_words(places, launch_.mark(), first_source, context.timeout_ns, seen);
+    const i32 missing = platform::wait_words<sources>(places, launch_.mark(), first_source, context.timeout_ns, seen);
     u64 late = 0;  // of the word that lacks the mark
 #pragma unroll
-    for (i32 i = 0; i < count; ++i) {
+    for (int i = 0; i < count * sources; ++i) {
       const u64 first = seen[i].values[0];
       const u64 second = seen[i].values[1];
-      from[i] = __builtin_bit_cast(LinePack<Element>, Halves{{static_cast<u32>(first), static_cast<u32>(second)}});
+      from[i / sources][i % sources] =
+          __builtin_bit_cast(LinePack<Element>, Halves{{static_cast<u32>(first), static_cast<u32>(second)}});
       if (i == missing) late = first < second ? first : second;
     }
     if (missing < 0) return true;
-    raise_fault(context, first_source + missing, Wait::arrival, launch_.flag_value(0), late >> 32 << flag_step_bits);
+    const i32 source = first_source + missing % sources;
+    raise_fault(context, source, Wait::arrival, launch_.flag_value(0), late >> 32 << flag_step_bits);
     return false;
   }
 
   const Launch<Config>& launch_;
   i64 lines_;
+  i64 reserved_;
 };
 
 }  // namespace iris::device

@@ -83,6 +83,14 @@ __device__ __forceinline__ Senders senders_of(i64 slice) {
 template <typename Config>
 inline constexpr i64 image_elements = i64{Config::tile_m} * Config::tile_n;
 
+/// What a kernel reserves for the images of all blocks' tiles to send, one of each: none where the main loop holds
+/// them.
+template <typename Config>
+inline constexpr i64 reserved_for_images =
+    Config::MainLoop::holds_finished_tiles
+        ? 0
+        : round_up(Config::blocks * image_elements<Config> * i64{sizeof(typename Config::Result)}, 16);
+
 /// Where packs of a tile lie in its TileImage, counted from the image's data. A pack is 16 bytes at most.
 template <typename Config, int width, int count>
 __device__ __forceinline__ auto image_index(const PacksOfTile<width, count>& packs) {

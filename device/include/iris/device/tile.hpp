@@ -154,8 +154,11 @@ __device__ __forceinline__ void load_tile_to_shared(const Matrix<const T>& matri
 }
 
 /// `count` packs of `width` elements of a tile, `step` rows apart.
-template <int width, int count>
+template <int width_, int count_>
 struct PacksOfTile {
+  static constexpr int width = width_;
+  static constexpr int count = count_;
+
   int row;
   int column;
   int step;

@@ -49,6 +49,8 @@ struct TileByTile {
             product.origin};
   }
 
+  static constexpr bool holds_finished_tiles = false;
+
   /// Row by row, as a matrix lies in memory; a chunk in one piece.
   static constexpr i32 gathered_slices = 1;
 
@@ -132,6 +134,17 @@ struct TileByTile {
     return {dense(image.data, image.rows, Config::tile_n), {0, 0}, image};
   }
 
+  /// A tile that the block has stored as an image.
+  template <typename Config>
+  struct HeldImage {
+    const typename Config::Result* data;
+
+    template <int width, int count>
+    __device__ __forceinline__ auto load(const PacksOfTile<width, count>& packs) const {
+      return device::load(data, image_index<Config>(packs));
+    }
+  };
+
   /// Of a tile that the block makes alone or a part of, which is known late.
   template <typename Config>
   struct WholeOrPart {
@@ -167,12 +180,22 @@ struct TileByTile {
         if (!multiply_part<Config>(tiles, tile, product)) return false;
         continue;
       }
-      Loop::template multiply<Config>(product.a, product.b, product.origin, as_place<Config>(tiles.place(tile)));
-      sync_block_after_stores();
+      const auto place = tiles.place(tile);
+      Loop::template multiply<Config>(product.a, product.b, product.origin, as_place<Config>(place));
+      if constexpr (is_sent_by_template<decltype(tiles.place(tile))>) {
+        sync_block();
+        tiles.send(tile, HeldImage<Config>{place.data}, block_threads<Config>());
+      } else {
+        sync_block_after_stores();
+      }
       if (thread_index() == 0) tiles.tell(tile);
       if (!tiles.completes(tile)) continue;
       if (!sync_block_and(tiles.wait_to_complete(tile, block_threads<Config>()))) return false;
-      tiles.complete(tile, block_threads<Config>());
+      if constexpr (completes_or_fails<Tiles, decltype(tiles.at(number))>) {
+        if (!sync_block_and(tiles.complete(tile, block_threads<Config>()))) return false;
+      } else {
+        tiles.complete(tile, block_threads<Config>());
+      }
     }
     return true;
   }

@@ -61,6 +61,16 @@ struct TileImage {
     return convert<T>(value);
   }
 };
+/// The same for a tile that the template sends to where it goes by a function of its own, send(). The data is this
+/// rank's; a main loop that holds finished tiles nearer leaves it alone.
+template <typename T>
+struct TileToSend : TileImage<T> {};
+
+template <typename Place>
+inline constexpr bool is_sent_by_template = false;
+template <typename T>
+inline constexpr bool is_sent_by_template<TileToSend<T>> = true;
+
 /// A tile that several blocks make, each along a part of k, of which it leaves the sums in memory. When all of them are
 /// there, each of the blocks adds a share of the tile up, in the order of the parts.
 template <typename Config>
@@ -117,7 +127,9 @@ struct Senders {
 ///     i64 count() const                                        how many there are
 ///     Tile at(i64 number) const                                what it needs to know of one, numbered from 0
 ///     TileProduct<Operand<Config>> product(const Tile&) const  what is multiplied
-///     TilePlace<Config> place(const Tile&) const               where results go, or TileImage<Result>, of partial sums
+///     TilePlace<Config> place(const Tile&) const               where results go, or TileImage<Result>, of partial
+///     sums,
+///                                                              or TileToSend<Result>
 ///
 /// and what it needs of the functions below, in the place of these. Threads that do other things ask at the same time,
 /// so that no answer depends on another.
@@ -144,6 +156,10 @@ struct TileSequence {
   __device__ __forceinline__ bool wait(const Tile&, i32 /*slice*/, ThreadGroup) const {
     return true;
   }
+  /// Called by each thread of a group for a tile whose place is a TileToSend: held.load(PacksOfTile) are Packs of its
+  /// results, as the main loop holds them.
+  template <typename Tile, typename Held>
+  __device__ __forceinline__ void send(const Tile&, const Held& /*held*/, ThreadGroup) const {}
   /// Called by one thread, whose release publishes the stored tile.
   template <typename Tile>
   __device__ __forceinline__ void tell(const Tile&) const {}
@@ -158,9 +174,14 @@ struct TileSequence {
     return true;
   }
   /// Called by each thread of a group, after all waits of that group or of another one. Its threads come at different
-  /// times.
+  /// times. One that waits, too, returns a bool as wait() does.
   template <typename Tile>
   __device__ __forceinline__ void complete(const Tile&, ThreadGroup) const {}
 };
+
+/// Whether its complete() may fail.
+template <typename Tiles, typename Tile>
+inline constexpr bool completes_or_fails =
+    requires(const Tiles& tiles, const Tile& tile, ThreadGroup group) { tiles.complete(tile, group) ? 1 : 0; };
 
 }  // namespace iris::device

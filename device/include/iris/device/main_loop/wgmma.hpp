@@ -41,6 +41,8 @@ struct WarpgroupMma {
     return product;
   }
 
+  static constexpr bool holds_finished_tiles = true;
+
   static constexpr i32 gathered_slices = stage_slices;
   template <typename Config>
   using Gathered = GatheredStages<Config>;
@@ -244,16 +246,22 @@ struct WarpgroupMma {
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
       const auto place = tiles.place(tile);
-      const bool sends = goes_to_output<decltype(place)> && is_last_tile(tiles, number, stride);
+      constexpr bool to_output = goes_to_output<decltype(tiles.place(tile))>;
+      constexpr bool by_template = is_sent_by_template<decltype(tiles.place(tile))>;
+      constexpr u32 threads = MultiplyingBlock<Config>::multiplying_warps * 32;
+      const bool sends = (to_output || by_template) && is_last_tile(tiles, number, stride);
       if constexpr (by_columns) {
         if (multiplies) block.finished.put_columns(place, sums);
-        if (sends)
-          platform::sync_group_and(true, multiplying_group<Config>, MultiplyingBlock<Config>::multiplying_warps * 32);
       } else if (multiplies) {
         block.finished.put(place, group * rows_of_warpgroup, sums);
       }
-      if constexpr (goes_to_output<decltype(place)>) {
+      if (sends && (by_columns || by_template)) platform::sync_group_and(true, multiplying_group<Config>, threads);
+      if constexpr (to_output) {
         if (sends && (multiplies || by_columns)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
+      }
+      if constexpr (by_template) {
+        const ThreadGroup all = {platform::opaque(thread_index() - warpgroup_threads), threads};
+        if (sends) tiles.send(tile, block.finished, all);
       }
       signal_staged<Config>(block);
     }

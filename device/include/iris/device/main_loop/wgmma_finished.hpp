@@ -82,6 +82,18 @@ struct FinishedTile {
       platform::wait_copies_out_read();
     }
   }
+  /// Packs of a tile whose place is a TileToSend.
+  template <int width, int count>
+  __device__ __forceinline__ Packs<Result, width, count> load(const PacksOfTile<width, count>& packs) const {
+    const ImageIndex<Config, width, count> index = {packs};
+    Packs<Result, width, count> results;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      results.packs[i] = reinterpret_cast<const Pack<Result, width>&>(elements[index[i]]);
+    }
+    return results;
+  }
+
   static constexpr int row_bytes = Config::tile_n * sizeof(Result);
   static constexpr i64 rows_of_piece = 2048 / row_bytes;  // less was slower, and more holds up more at a time
 

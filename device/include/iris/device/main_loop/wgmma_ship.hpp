@@ -42,6 +42,8 @@ struct TileShipper {
     const bool is_last = is_last_tile(tiles, number, stride);
     if constexpr (goes_to_output<decltype(place)>) {
       if (!is_last) block.finished.template send<warps>(place, thread);
+    } else if constexpr (is_sent_by_template<decltype(tiles.place(tile))>) {
+      if (!is_last) tiles.send(tile, block.finished, ThreadGroup{thread, warps * 32});
     } else {
       // As long as links need for the tiles of all blocks; after the last there is nothing to hold up.
       constexpr i64 ns_of_piece = i64{Config::ship_ns} * FinishedTile<Config>::rows_of_piece / Config::tile_m;

@@ -52,7 +52,12 @@ struct TileTeams {
       }
       waited_for = at.number;
       const i64 before = part - at.parts;
-      tiles.complete(tile, {before * team_threads + members.index, parts_of_tile * team_threads});
+      const ThreadGroup group = {before * team_threads + members.index, parts_of_tile * team_threads};
+      if constexpr (completes_or_fails<Tiles, decltype(tiles.at(at.number))>) {
+        if (!tiles.complete(tile, group)) failure = 1;
+      } else {
+        tiles.complete(tile, group);
+      }
     }
   }
 

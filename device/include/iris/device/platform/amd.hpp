@@ -256,8 +256,8 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
-template <int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn.
+template <int sources, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
   return poll_words<Poll>(places, mark, timeout_ns, seen);

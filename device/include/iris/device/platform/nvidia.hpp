@@ -291,8 +291,8 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
                : "memory");
 }
 
-/// Waits for pairs of words, one from each of `count` ranks from `first_source` on.
-template <int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn.
+template <int sources, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
   return poll_words<Poll>(places, mark, timeout_ns, seen);
