@@ -84,7 +84,7 @@ iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered;
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
-/// or for its products for this rank in lines, so many rows of them, as LinesOfRows, behind what blocks reserve for the
+/// or for its products for this rank in lines, so many rows of them, as RowMailbox, behind what blocks reserve for the
 /// images of their tiles.
 iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows);
 

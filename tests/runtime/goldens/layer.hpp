@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_8b840c52fad29df6 {
+inline namespace builds_a041f4028b3b26c7 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_8b840c52fad29df6
+}  // namespace builds_a041f4028b3b26c7
 }  // namespace irisgen_kernels

@@ -127,9 +127,8 @@ struct Senders {
 ///     i64 count() const                                        how many there are
 ///     Tile at(i64 number) const                                what it needs to know of one, numbered from 0
 ///     TileProduct<Operand<Config>> product(const Tile&) const  what is multiplied
-///     TilePlace<Config> place(const Tile&) const               where results go, or TileImage<Result>, of partial
-///     sums,
-///                                                              or TileToSend<Result>
+///     TilePlace<Config> place(const Tile&) const               where results go; or a TileImage, of partial sums; or a
+///                                                              TileToSend
 ///
 /// and what it needs of the functions below, in the place of these. Threads that do other things ask at the same time,
 /// so that no answer depends on another.
