@@ -40,12 +40,14 @@ double reading_b_us(const Problem& problem, const Target& target, const Products
   constexpr double for_late_rows = 0.7;     // measured on four H200s
   constexpr double for_other_rows = 0.2;    // measured on two H100s and on four H200s
   constexpr double until_summed_us = 5.5;   // the same
+  constexpr double by_others_us = 3;        // more where blocks that do not multiply sum: assumed
   const double bytes = matrix_bytes(problem, {{"k"}, products.columns}, problem.dtype);
   if (!target.measured) return reading_us(target, bytes);
   const double times = bytes <= cache_bytes    ? 1
                        : products.gathers_rows ? std::max(1.0, for_late_rows * products.count)
                                                : 1 + for_other_rows * (products.count - 1);
-  return reading_us(target, times * bytes) + (products.sums_tiles ? until_summed_us : 0);
+  const double summed_us = until_summed_us + (products.moves_by_blocks ? by_others_us : 0);
+  return reading_us(target, times * bytes) + (products.sums_tiles ? summed_us : 0);
 }
 
 }  // namespace

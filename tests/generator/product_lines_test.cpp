@@ -19,7 +19,7 @@ std::string shape(int world, std::int64_t m, std::int64_t k) {
   return text + "}";
 }
 
-/// As measured on two H100s, and where there are four ranks on four H200s.
+/// As measured on two H100s and on four.
 TEST(ProductLines, AreTakenOfFewRows) {
   const auto chosen = [](const char* pattern, int world, std::int64_t m, std::int64_t k) {
     return plan(pattern, shape(world, m, k), "sm_90a").variant;
@@ -31,7 +31,10 @@ TEST(ProductLines, AreTakenOfFewRows) {
     }
     EXPECT_EQ(chosen("matmul_reduce_scatter", 2, 256, k), "fused_sequential") << k;
     EXPECT_EQ(chosen("matmul_all_reduce", 2, 256, k), "fused_sequential") << k;
-    EXPECT_EQ(chosen("matmul_all_reduce", 4, 64, k), "fused_sequential") << k;
+    for (const std::int64_t m : {16, 32, 64}) {
+      EXPECT_EQ(chosen("matmul_reduce_scatter", 4, m, k), "low_latency") << m << " " << k;
+      EXPECT_EQ(chosen("matmul_all_reduce", 4, m, k), m == 16 ? "low_latency" : "fused_sequential") << m << " " << k;
+    }
   }
   EXPECT_EQ(chosen("matmul_reduce_scatter", 2, 128, 3584), "low_latency");
   EXPECT_EQ(chosen("matmul_all_reduce", 2, 128, 3584), "fused_sequential");
