@@ -3,8 +3,6 @@
 namespace irisgen {
 namespace {
 
-constexpr std::int64_t line_bytes = 8;  // of elements
-
 /// A slot for the lines of each rank's message.
 iris::ByteSize mailboxes_of(const Problem& problem, int of_line) {
   const std::vector<Dimension> message = {{"m"}, {"n"}};

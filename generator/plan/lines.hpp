@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "generator/plan/planning.hpp"
 
 /// The low_latency variants of all collectives: elements travel in lines that carry their own flags (device/lines.hpp).
 namespace irisgen {
+
+/// Of elements in a line, which has as many bytes of marks.
+inline constexpr std::int64_t line_bytes = 8;
 
 /// What their kernels differ in, beside their template.
 struct LineKernel {

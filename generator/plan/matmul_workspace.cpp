@@ -1,3 +1,4 @@
+#include "generator/plan/lines.hpp"
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 
@@ -67,13 +68,12 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
 }
 
 iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows) {
-  constexpr std::int64_t line_bytes = 16;  // half of them marks
   const std::int64_t bytes_of_result = iris::bytes_of(problem.result);
   iris::ByteSize size = slots_of(problem, 2 * std::int64_t{problem.world}, {rows.extent, rows.divisor},
-                                 {"n", line_bytes / 2 / bytes_of_result}, line_bytes);
+                                 {"n", line_bytes / bytes_of_result}, 2 * line_bytes);
   if (kernel.main_loop() != MainLoop::wgmma) {
     const std::int64_t images = kernel.number("blocks") * kernel.number("tile_m") * kernel.number("tile_n");
-    size.terms.push_back({2 * round_up(images * bytes_of_result, 16), {}});
+    size.terms.push_back({2 * round_up(images * bytes_of_result, access_bytes), {}});
   }
   return size;
 }

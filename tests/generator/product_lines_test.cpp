@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "tests/generator/samples.hpp"
