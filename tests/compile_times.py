@@ -19,7 +19,7 @@ VARIANTS = {
     "all_gather": ["direct", "low_latency", "copy_engine"],
     "reduce_scatter": ["direct", "low_latency"],
     "all_to_all": ["direct", "low_latency"],
-    "broadcast": ["direct", "low_latency", "scatter_gather", "chain"],
+    "broadcast": ["direct", "low_latency", "low_latency_scatter_gather", "scatter_gather", "chain"],
 }
 SHAPES = {"4096": "{n: 4096}", "64 Mi": "{n: 67108864}", "dynamic": "{n: dynamic}", "rows": "{m: dynamic, n: dynamic}"}
 ROUTES = [("nvrtc", "sm_90a"), ("clang", "gfx90a"), ("clang", "gfx942"), ("clang", "gfx950"), ("hiprtc", "gfx90a")]

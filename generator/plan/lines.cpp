@@ -4,11 +4,15 @@ namespace irisgen {
 namespace {
 
 /// A slot for the lines of each rank's message.
-iris::ByteSize mailboxes_of(const Problem& problem, int of_line) {
+iris::ByteSize mailboxes_of(const Problem& problem, int of_line, int parts) {
   const std::vector<Dimension> message = {{"m"}, {"n"}};
   const int slots = 2 * problem.world;  // each element travels beside as many bytes of marks
   const bool empty = static_count(problem, message) == 0;
-  return workspace_of(problem, slots, empty ? std::vector<Dimension>{} : message, problem.dtype, of_line);
+  iris::ByteSize bytes = workspace_of(problem, static_cast<int>(divide_up(slots, parts)),
+                                      empty ? std::vector<Dimension>{} : message, problem.dtype, of_line);
+  // A part has less than two lines more than its share of all elements.
+  if (parts > 1) bytes.terms.push_back({2 * round_up(2 * slots * line_bytes, heap_alignment), {}});
+  return bytes;
 }
 
 }  // namespace
@@ -17,9 +21,11 @@ Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& li
   const Problem& problem = request.problem;
   const int vector = choose_vector_of(request, kernel, line_bytes, problem.dtype, lines.run);
   const int of_line = static_cast<int>(line_bytes / iris::bytes_of(problem.dtype));
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), of_line);
+  auto message = static_count(problem, {{"m"}, {"n"}});
+  if (message) *message = divide_up(*message, lines.parts);
+  choose_grid(request, kernel, message, of_line);
   add_types(request, kernel, lines.types);
-  kernel.workspace = mailboxes_of(problem, of_line);
+  kernel.workspace = mailboxes_of(problem, of_line, lines.parts);
   kernel.arguments = place(lines.arguments, static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
   return draft_of(std::move(kernel), lines.in_place);
 }

@@ -17,6 +17,7 @@ struct LineKernel {
   std::optional<std::int64_t> run = {};  ///< of elements that must begin on an access boundary
   Types types = {};
   InPlace in_place = InPlace::no;
+  int parts = 1;  ///< that the m · n elements come in, each of them a message of its own
 };
 
 /// Completes a kernel that has been started, and has the constants of its own.

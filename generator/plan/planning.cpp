@@ -8,8 +8,6 @@
 namespace irisgen {
 namespace {
 
-constexpr std::int64_t heap_alignment = 256;
-
 std::string_view operation_name(Op op) {
   switch (op) {
     case Op::sum:
@@ -234,48 +232,15 @@ void bound_grid(const Request& request, KernelPlan& kernel) {
   }
 }
 
-void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit) {
+void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit, std::int64_t useful) {
   // In such a kernel few threads of a compute unit move data, and they have registers to spare.
   const bool few_threads = kernel.main_loop() == MainLoop::wgmma;
   const int packs_in_flight = few_threads ? 16 : 8;
-  const int most = few_threads ? packs_in_flight : 4;
+  const int most = static_cast<int>(std::min<std::int64_t>(few_threads ? packs_in_flight : 4, useful));
   const int unroll = request.on_host() ? 1 : std::clamp(packs_in_flight / arrays, 1, most);
   add_number(kernel, "unroll", unroll, std::move(unit),
              request.on_host() ? "nothing to overlap on the CPU"
                                : std::to_string(unroll * arrays) + " loads of a thread in flight together");
-}
-
-namespace {
-
-constexpr std::int64_t host_chunk = 64;  // short messages, too, are several
-
-/// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp).
-std::int64_t least_chunk(const Request& request, const KernelPlan& kernel, int vector) {
-  constexpr std::int64_t most_steps = std::int64_t{1} << 24;
-  constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // that the language allows on all ranks together
-  const std::int64_t elements =
-      static_count(request.problem, {{"m"}, {"n"}}).value_or(most_elements / request.problem.world);
-  const std::int64_t chunk = elements / kernel.number("blocks") / most_steps + 1;
-  return (chunk + vector - 1) / vector * vector;
-}
-
-}  // namespace
-
-void choose_chunk(const Request& request, KernelPlan& kernel, int vector, std::int64_t on_gpu) {
-  const std::int64_t least = least_chunk(request, kernel, vector);
-  const std::int64_t chunk = decide(request, kernel, "chunk", std::max(least, request.on_host() ? host_chunk : on_gpu),
-                                    "elements that a block passes on at a time",
-                                    "long enough to hide a signal, short enough that the next rank begins soon");
-  if (chunk < vector || chunk % vector != 0) {
-    refuse(
-        request, "chunk",
-        "a chunk of " + std::to_string(chunk) + " elements; write a multiple of the vector, " + std::to_string(vector));
-  }
-  if (chunk < least) {
-    refuse(request, "chunk",
-           "a chunk of " + std::to_string(chunk) + " elements may take more than 2^24 steps; write " +
-               std::to_string(least) + " or more");
-  }
 }
 
 void add_flags(KernelPlan& kernel, std::int64_t own) {

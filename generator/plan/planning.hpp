@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,9 @@ namespace irisgen {
 
 /// The widest that a thread makes.
 inline constexpr std::int64_t access_bytes = 16;
+
+/// Buffers begin on the heap at multiples of so many bytes.
+inline constexpr std::int64_t heap_alignment = 256;
 
 constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) {
   return (value + by - 1) / by;
@@ -142,11 +146,9 @@ bool fills_compute_unit(const KernelPlan& kernel);
 void bound_grid(const Request& request, KernelPlan& kernel);
 
 /// `unroll`: accesses in flight for one thread (`unit` says of what), of which each keeps `arrays` registers' worth of
-/// packs.
-void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit = "accesses in flight");
-
-/// `chunk`, a multiple of `vector`: elements that a block passes on at a time; so many on a GPU.
-void choose_chunk(const Request& request, KernelPlan& kernel, int vector, std::int64_t on_gpu);
+/// packs. Of more than `useful` nothing would come.
+void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit = "accesses in flight",
+                   std::int64_t useful = std::numeric_limits<std::int64_t>::max());
 
 /// Flags of the kernel's barriers and `own` more, as device/signal.hpp counts them.
 void add_flags(KernelPlan& kernel, std::int64_t own = 0);

@@ -8,11 +8,12 @@ namespace {
 
 // Where the figures come from:
 // - sm_90a: H200s on one NVLink 4 switch, our own readings: every GPU pushing to all others with plain 16-byte stores,
-//   the copy engine in permutations, a device-to-device copy (NVIDIA's H200 data sheet: 4800 GB/s). Launch, signal and
-//   line are fitted to graphs of collectives of 4 KiB on four of them: 2.7 to 3.2 µs with lines, 4.2 with one signal,
-//   4.9 to 5.8 with two, 8.5 with three; the copy engine's to all-gathers of 1 KiB: 28 µs on four, 25 on two. The main
-//   loop ran at 18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the
-//   chip's power is the limit.
+//   the copy engine in permutations, a device-to-device copy (NVIDIA's H200 data sheet: 4800 GB/s); to one neighbour on
+//   four H100s of such links, by the chain of a broadcast, whose blocks are twice as many. Launch, signal and line are
+//   fitted to graphs of collectives of 4 KiB on four of them: 2.7 to 3.2 µs with lines, 4.2 with one signal, 4.9 to 5.8
+//   with two, 8.5 with three; the copy engine's to all-gathers of 1 KiB: 28 µs on four, 25 on two. The main loop ran at
+//   18 to 20 TFLOP/s; matrix units at 857 in products short of a turn's work, at 660 to 780 where the chip's power is
+//   the limit.
 // - gfx942: AMD Instinct MI300X data sheet: 7 Infinity Fabric links of 64 GB/s each way, 5.3 TB/s, 304 CUs, 163.4
 //   TFLOP/s FP32 vector (with packed FMA), 1307.4 FP16 and BF16 matrix. Of a link's 64 GB/s about 48 can be used, the
 //   rest being CRC and protocol: AMD's ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on AMD Instinct
@@ -49,7 +50,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .matrix_e4m3 = MatrixE4m3::none,
      .matrix_speeds = {.e4m3 = 0, .tf32 = 0, .f32 = 0, .f64 = 0},
      .rates = {.link_gbs = 336,
-               .neighbour_gbs = 336,
+               .neighbour_gbs = 365,
                .memory_gbs = 4300,
                .copy_engine_gbs = 365,
                .copy_us = 5.5,
@@ -169,7 +170,7 @@ constexpr std::array<Target, 5> all_targets = {{
      .matrix_e4m3 = MatrixE4m3::ocp,
      .matrix_speeds = {.e4m3 = 1.7, .tf32 = 0.5, .f32 = 0.0625, .f64 = 0.068},
      .rates = {.link_gbs = 336,
-               .neighbour_gbs = 336,
+               .neighbour_gbs = 365,
                .memory_gbs = 4300,
                .copy_engine_gbs = 365,
                .copy_us = 5.5,

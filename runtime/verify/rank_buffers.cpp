@@ -10,11 +10,11 @@ namespace iris {
 namespace {
 
 constexpr std::size_t guard_bytes = Heap::alignment;
-constexpr unsigned char guard_byte = 0xc3;
 
 }  // namespace
 
-RankBuffers::RankBuffers(Context& context, const Manifest& manifest, const Extents& extents, bool in_place) {
+RankBuffers::RankBuffers(Context& context, const Manifest& manifest, const Extents& extents, bool in_place)
+    : rank_(context.rank()) {
   const auto longest = std::ranges::max_element(manifest.arguments, {},
                                                 [&](const Argument& argument) { return bytes_of(argument, extents); });
   const auto allocate = [&](std::size_t bytes) {
@@ -56,10 +56,15 @@ std::vector<std::byte> RankBuffers::read(Device& device, std::size_t argument) c
   return content;
 }
 
+/// Guards of two buffers, of a rank or of several, differ: who copies beyond the ends of both is found, too.
+unsigned char RankBuffers::guard_of(std::size_t argument) const {
+  return static_cast<unsigned char>(0xc3 + 16 * argument + static_cast<std::size_t>(rank_));
+}
+
 void RankBuffers::poison(Device& device, std::size_t argument, unsigned char value) const {
   const Buffer& buffer = buffers_[argument];
   if (buffer.lies_in_another) return;
-  device.fill(buffer.begin - guard_bytes, guard_byte, buffer.bytes + 2 * guard_bytes);
+  device.fill(buffer.begin - guard_bytes, guard_of(argument), buffer.bytes + 2 * guard_bytes);
   device.fill(buffer.begin, value, buffer.bytes);
 }
 
@@ -69,7 +74,7 @@ bool RankBuffers::guards_intact(Device& device, std::size_t argument) const {
   std::vector<unsigned char> guards(2 * guard_bytes);
   device.copy(guards.data(), buffer.begin - guard_bytes, guard_bytes);
   device.copy(guards.data() + guard_bytes, buffer.begin + buffer.bytes, guard_bytes);
-  return std::ranges::all_of(guards, [](unsigned char byte) { return byte == guard_byte; });
+  return std::ranges::all_of(guards, [&](unsigned char byte) { return byte == guard_of(argument); });
 }
 
 }  // namespace iris

@@ -32,11 +32,14 @@ class RankBuffers {
   bool guards_intact(Device& device, std::size_t argument) const;
 
  private:
+  unsigned char guard_of(std::size_t argument) const;
+
   struct Buffer {
     char* begin;
     std::size_t bytes;
     bool lies_in_another;  // which has the guards
   };
+  int rank_;
   std::vector<Buffer> buffers_;
 };
 

@@ -1,43 +1,57 @@
 #include <iris/device/barrier.hpp>
+#include <iris/device/pipeline.hpp>
 #include <iris/device/rma.hpp>
 
 #include "../sample_config.hpp"
 
 // From the root on, each rank passes what has come to the next one, chunk by chunk: every rank sends once, to one
-// other. Each block moves its own share.
-__device__ __forceinline__ bool pass_on(const Launch<Config>& launch, const Config::Element* input,
-                                        Config::Element* output, i64 count) {
-  const Context& context = launch.context;
-  const bool first = context.rank == Config::root;
-  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
-  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
-  const bool last = next == Config::root;
-  const bool copies = first && input != output;
-  const Config::Element* const from = first ? input : output;
-  Config::Element* const to = on_rank(context, output, next);
-  const Range share = shard_of(count, Config::blocks, block_index(), Config::vector);
-  const i64 chunks = divide_up(shard_of(count, Config::blocks, 0, Config::vector).end, Config::chunk);
-  const i64 flag = own_flag<Config>(block_index());
+// other. Each block moves its own share. A rank waits for all that it gets, so that nobody waits in the end.
+struct Link {
+  const Launch<Config>& launch;
+  const Config::Element* from;
+  Config::Element* own;
+  Config::Element* next_own;
+  Range share;
+  i64 chunks;
 
-  for (i64 chunk = 0; chunk < chunks; ++chunk) {
-    const u32 step = static_cast<u32>(chunk);
-    if (!first && !block_wait_acquire(launch, flag, step, previous, Wait::step)) return false;
-    if (last && !copies) continue;
-    const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
-    for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), elements, [&](const auto& index) {
-      const auto values = load(from, index);
-      if (!last) store(to, index, values);
-      if (copies) store(output, index, values);
-    });
-    if (!last) block_signal_release(launch, flag, step, next);
+  __device__ __forceinline__ bool is_first() const { return launch.context.rank == Config::root; }
+  __device__ __forceinline__ bool is_last() const { return next() == Config::root; }
+  __device__ __forceinline__ i32 next() const {
+    return peer_at<Config::world>(launch.context, Config::world > 1 ? 1 : 0);
   }
-  return true;
-}
+  __device__ __forceinline__ static i64 flag() { return own_flag<Config>(block_index()); }
+
+  __device__ __forceinline__ bool has_come(i64 chunk) const {
+    return is_first() || iris::device::has_come(launch, flag(), static_cast<u32>(chunk));
+  }
+  __device__ __forceinline__ bool wait(i64 chunk) const {
+    const i32 previous = peer_at<Config::world>(launch.context, Config::world - 1);
+    return wait_acquire(launch, flag(), static_cast<u32>(chunk), previous, Wait::step);
+  }
+  __device__ __forceinline__ void move(i64 chunk, ThreadGroup threads) const {
+    const bool copies = from != own;
+    const bool sends = !is_last();
+    if (!copies && !sends) return;
+    const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
+    for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
+      const auto values = load(from, index);
+      if (sends) store(next_own, index, values);
+      if (copies) store(own, index, values);
+    });
+  }
+  __device__ __forceinline__ void announce(i64 chunk, i32 lane) const {
+    if (lane == 0 && !is_last()) signal_release(launch, flag(), static_cast<u32>(chunk), next());
+  }
+};
 
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
+  const Range share = shard_of(m * n, Config::blocks, block_index(), Config::vector);
+  const i64 chunks = divide_up(shard_of(m * n, Config::blocks, 0, Config::vector).end, Config::chunk);
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
-  if (!pass_on(launch, input, output, m * n)) return;
-  same_block_barrier(launch, Wait::exit);
+
+  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
+  const Config::Element* const from = context.rank == Config::root ? input : output;
+  pass_on<Config>(chunks, Link{launch, from, output, on_rank(context, output, next), share, chunks});
 }

@@ -158,6 +158,34 @@ TEST_F(MailboxTest, NamesTheRankWhoseLineLacks) {
   EXPECT_EQ(heaps.fault.peer, 1);
 }
 
+TEST_F(MailboxTest, BringsLinesOfThoseWhoComeAfterARankInACircle) {
+  for (const i32 rank : {0, 1}) {
+    run(rank, [&](const Mailbox<Config>& mailbox) { mailbox.send(1, {{static_cast<f32>(rank), 5}}, 0); });
+  }
+  run(0, [](const Mailbox<Config>& mailbox) {
+    LinePack<f32> from[2];
+    ASSERT_TRUE(mailbox.receive_after(0, 1, from));
+    EXPECT_EQ(from[0][0], 1);
+    EXPECT_EQ(from[1][0], 0);
+    LinePack<f32> one[1];
+    ASSERT_TRUE(mailbox.receive_after(1, 1, one));
+    EXPECT_EQ(one[0][0], 0);
+  });
+  EXPECT_EQ(heaps.fault.raised, 0u);
+}
+
+TEST_F(MailboxTest, NamesTheRankInTheCircleWhoseLineLacks) {
+  run(1, [](const Mailbox<Config>& mailbox) { mailbox.send(1, {{1, 2}}, 0); });
+  std::vector<i32> asked;
+  engine.on_wait = [&](const u64*, u64, i32 peer, Wait) { asked.push_back(peer); };
+  run(0, [](const Mailbox<Config>& mailbox) {
+    LinePack<f32> from[2];
+    EXPECT_FALSE(mailbox.receive_after(0, 1, from));
+  });
+  EXPECT_EQ(asked, (std::vector<i32>{1, 1, 0, 0}));
+  EXPECT_EQ(heaps.fault.peer, 0);
+}
+
 /// A word of the second pair gets its mark at the poll number `arrives_at`; each reading of the clock is 100 ns later.
 struct ScriptedWords {
   static inline u32 polls = 0;

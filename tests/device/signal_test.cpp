@@ -141,6 +141,17 @@ TEST_F(Signal, TheFirstFaultStays) {
   EXPECT_EQ(heaps.fault.expected, at_step(9));
 }
 
+TEST_F(Signal, HasComeLooksOnceAndRaisesNothing) {
+  run(0, 0, 0, [&](const auto& launch) {
+    EXPECT_FALSE(has_come(launch, 5, 3));
+    heaps.flags(0)[5] = at_step(2);
+    EXPECT_FALSE(has_come(launch, 5, 3));
+    heaps.flags(0)[5] = at_step(3);
+    EXPECT_TRUE(has_come(launch, 5, 3));
+  });
+  EXPECT_EQ(heaps.fault.raised, 0u);
+}
+
 TEST_F(Signal, BlockWaitAsksThreadZeroOnly) {
   run(0, 0, 3, [&](const auto& launch) { EXPECT_TRUE(block_wait_acquire(launch, 4, 9, 2, Wait::step)); });
   run(0, 0, 0, [&](const auto& launch) { EXPECT_FALSE(block_wait_acquire(launch, 4, 9, 2, Wait::step)); });

@@ -44,6 +44,7 @@ constexpr Golden goldens[] = {
     {"tokens", "gfx942"},
     {"routes", "gfx942"},
     {"seed", "sm_90a"},
+    {"vocabulary", "sm_90a"},
     {"checkpoint", "sm_90a"},
     {"weights_of_root", "gfx942"},
     {"parameters", "host"},

@@ -94,6 +94,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: transpose, pattern: all_to_all, variant: direct, dtype: i32, world: 8, shape: {m: 4, n: 6}}",
       "{name: cast_words, pattern: broadcast, variant: low_latency, dtype: i32, root: 1, world: 3, shape: {n: "
       "dynamic}}",
+      "{name: cast_parts_of_words, pattern: broadcast, variant: low_latency_scatter_gather, dtype: f16, root: 2, "
+      "world: 4, shape: {n: 40}}",
       "{name: cast_in_parts, pattern: broadcast, variant: scatter_gather, dtype: f32, root: 2, world: 4, "
       "shape: {m: 3, n: 333}}",
       "{name: cast_in_turn, pattern: broadcast, variant: chain, dtype: bf16, root: 1, world: 4, shape: {n: dynamic}}",

@@ -23,7 +23,8 @@ TEST(Targets, HaveOneNameEach) {
 TEST(Targets, OfferRatesThatCanBe) {
   for (const Target& target : targets()) {
     EXPECT_GT(target.rates.link_gbs, 0) << target.name;
-    EXPECT_LE(target.rates.neighbour_gbs, target.rates.link_gbs) << target.name;
+    // Twice as many blocks push to a neighbour, which is up to a tenth faster where the links are the same.
+    EXPECT_LE(target.rates.neighbour_gbs, 1.1 * target.rates.link_gbs) << target.name;
     EXPECT_GT(target.rates.memory_gbs, target.rates.link_gbs) << target.name;
     EXPECT_GT(target.rates.copy_engine_gbs, 0) << target.name;
     EXPECT_GT(target.rates.copy_us, 0) << target.name;

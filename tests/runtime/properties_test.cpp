@@ -76,7 +76,7 @@ TEST_P(Properties, AllToAllTwiceChangesNothing) {
 
 TEST_P(Properties, BroadcastGivesEveryRankTheRootsInput) {
   const BuffersOfRanks inputs = random_inputs(world(), 777, Dtype::bf16);
-  for (const char* variant : {"direct", "low_latency", "scatter_gather", "chain"}) {
+  for (const char* variant : {"direct", "low_latency", "low_latency_scatter_gather", "scatter_gather", "chain"}) {
     const BuffersOfRanks outputs =
         apply(Sample{{"broadcast", variant}, world(), "bf16"}, {{"m", 1}, {"n", 777}}, inputs);
     for (const auto& output : outputs) EXPECT_EQ(output, inputs[ranks() / 2]) << variant;  // the sample's root

@@ -3,6 +3,7 @@
 
 #include "generator/plan/compose.hpp"
 #include "generator/plan/lines.hpp"
+#include "generator/plan/pipeline.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -82,9 +83,8 @@ Draft plan_ring(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "all_reduce/ring.hip");
   const int vector = choose_vector(request, kernel, problem.accumulate);
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
-  choose_unroll(request, kernel, 2);
-  choose_chunk(request, kernel, vector, 16384);  // 64 KiB of f32 for each signal
+  choose_pipeline(request, kernel, static_count(problem, {{"m"}, {"n"}}), iris::bytes_of(problem.accumulate), vector,
+                  {.least = 16384, .most = 32768, .of_dynamic = 32768, .per_share = 128});
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, 2 * kernel.number("blocks"));
   kernel.workspace = workspace_of(problem, 1, {{"m"}, {"n"}}, problem.accumulate, vector);

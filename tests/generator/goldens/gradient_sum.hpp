@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_d60ef52d89f2d0c9 {
+inline namespace builds_80227d185ca23cba {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_d60ef52d89f2d0c9
+}  // namespace builds_80227d185ca23cba
 }  // namespace irisgen_kernels

@@ -237,7 +237,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x2e57d1b2
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xdfa29165
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -255,6 +255,9 @@ __device__ __forceinline__ T& shared() {
   static __shared__ T object;
   return object;
 }
+
+/// Threads that run together, whole ones of which make a block.
+inline constexpr i32 wave_size = 64;
 
 /// Waits for every thread of the block; orders their accesses within the block.
 __device__ __forceinline__ void sync_block() {
@@ -490,8 +493,8 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn.
-template <int sources, int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle.
+template <int sources, int world, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
   return poll_words<Poll>(places, mark, timeout_ns, seen);
@@ -499,7 +502,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x2e57d1b2
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xdfa29165
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -753,7 +756,7 @@ __device__ __forceinline__ T* workspace(const Launch<Config>& launch, i64 /*coun
 // --- iris/device/signal.hpp
 
 #ifndef IRIS_DEVICE_SIGNAL_HPP
-#define IRIS_DEVICE_SIGNAL_HPP 0xd69b7722
+#define IRIS_DEVICE_SIGNAL_HPP 0xcf96db0a
 
 /// Signals and bounded waits among ranks. A flag is a symmetric 64-bit count that only goes up; one (rank, block), or
 /// one rank's copy engine, writes it and its owner waits for it.
@@ -813,6 +816,12 @@ __device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 f
   return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
+/// Whether it has, by now; if so, acquires what was published.
+template <typename Config>
+__device__ __forceinline__ bool has_come(const Launch<Config>& launch, i64 flag, u32 step) {
+  return reached(atomic_load<Order::acquire>(launch.context.flags + flag), launch.flag_value(step));
+}
+
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
 template <typename Config>
 __device__ __forceinline__ bool block_wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer,
@@ -846,7 +855,7 @@ __device__ __forceinline__ void block_signal_release_all(const Launch<Config>& l
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_SIGNAL_HPP != 0xd69b7722
+#elif IRIS_DEVICE_SIGNAL_HPP != 0xcf96db0a
 #error "iris/device/signal.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -4,6 +4,7 @@
 // spec sha256 1c8f53578d467482f110f42b1025c02e47f4e93319d1ffc22690ef9a3b4b2708
 
 #include <iris/device/barrier.hpp>
+#include <iris/device/pipeline.hpp>
 #include <iris/device/rma.hpp>
 
 namespace irisgen_kernels::weights_of_root_chain_f32_w4_n1000000 {
@@ -14,51 +15,64 @@ struct Config {
   static constexpr i32 world = 4;
   static constexpr i32 root = 0;
   static constexpr i32 vector = 4;  // elements in one access
-  static constexpr i32 threads = 512;
-  static constexpr i32 blocks = 64;
+  static constexpr i32 threads = 320;
+  static constexpr i32 blocks = 128;
   static constexpr i32 waves_per_eu = 2;
-  static constexpr i32 unroll = 4;     // accesses in flight
-  static constexpr i32 chunk = 32768;  // elements that a block passes on at a time
+  static constexpr i32 chunk = 4096;  // elements that a block passes on at a time
+  static constexpr i32 unroll = 4;    // accesses in flight
   using Element = f32;
 };
 
 // From the root on, each rank passes what has come to the next one, chunk by chunk: every rank sends once, to one
-// other. Each block moves its own share.
-__device__ __forceinline__ bool pass_on(const Launch<Config>& launch, const Config::Element* input,
-                                        Config::Element* output, i64 count) {
-  const Context& context = launch.context;
-  const bool first = context.rank == Config::root;
-  const i32 previous = peer_at<Config::world>(context, Config::world - 1);
-  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
-  const bool last = next == Config::root;
-  const bool copies = first && input != output;
-  const Config::Element* const from = first ? input : output;
-  Config::Element* const to = on_rank(context, output, next);
-  const Range share = shard_of(count, Config::blocks, block_index(), Config::vector);
-  const i64 chunks = divide_up(shard_of(count, Config::blocks, 0, Config::vector).end, Config::chunk);
-  const i64 flag = own_flag<Config>(block_index());
+// other. Each block moves its own share. A rank waits for all that it gets, so that nobody waits in the end.
+struct Link {
+  const Launch<Config>& launch;
+  const Config::Element* from;
+  Config::Element* own;
+  Config::Element* next_own;
+  Range share;
+  i64 chunks;
 
-  for (i64 chunk = 0; chunk < chunks; ++chunk) {
-    const u32 step = static_cast<u32>(chunk);
-    if (!first && !block_wait_acquire(launch, flag, step, previous, Wait::step)) return false;
-    if (last && !copies) continue;
-    const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
-    for_each_pack<Config::vector, Config::unroll>(block_threads<Config>(), elements, [&](const auto& index) {
-      const auto values = load(from, index);
-      if (!last) store(to, index, values);
-      if (copies) store(output, index, values);
-    });
-    if (!last) block_signal_release(launch, flag, step, next);
+  __device__ __forceinline__ bool is_first() const { return launch.context.rank == Config::root; }
+  __device__ __forceinline__ bool is_last() const { return next() == Config::root; }
+  __device__ __forceinline__ i32 next() const {
+    return peer_at<Config::world>(launch.context, Config::world > 1 ? 1 : 0);
   }
-  return true;
-}
+  __device__ __forceinline__ static i64 flag() { return own_flag<Config>(block_index()); }
+
+  __device__ __forceinline__ bool has_come(i64 chunk) const {
+    return is_first() || iris::device::has_come(launch, flag(), static_cast<u32>(chunk));
+  }
+  __device__ __forceinline__ bool wait(i64 chunk) const {
+    const i32 previous = peer_at<Config::world>(launch.context, Config::world - 1);
+    return wait_acquire(launch, flag(), static_cast<u32>(chunk), previous, Wait::step);
+  }
+  __device__ __forceinline__ void move(i64 chunk, ThreadGroup threads) const {
+    const bool copies = from != own;
+    const bool sends = !is_last();
+    if (!copies && !sends) return;
+    const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
+    for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
+      const auto values = load(from, index);
+      if (sends) store(next_own, index, values);
+      if (copies) store(own, index, values);
+    });
+  }
+  __device__ __forceinline__ void announce(i64 chunk, i32 lane) const {
+    if (lane == 0 && !is_last()) signal_release(launch, flag(), static_cast<u32>(chunk), next());
+  }
+};
 
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
+  const Range share = shard_of(m * n, Config::blocks, block_index(), Config::vector);
+  const i64 chunks = divide_up(shard_of(m * n, Config::blocks, 0, Config::vector).end, Config::chunk);
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
-  if (!pass_on(launch, input, output, m * n)) return;
-  same_block_barrier(launch, Wait::exit);
+
+  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
+  const Config::Element* const from = context.rank == Config::root ? input : output;
+  pass_on<Config>(chunks, Link{launch, from, output, on_rank(context, output, next), share, chunks});
 }
 
 extern "C" __global__ void __launch_bounds__(Config::threads, Config::waves_per_eu)

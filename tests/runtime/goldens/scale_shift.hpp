@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_a84de8b0d3b0e32f {
+inline namespace builds_dad2bfe2017138ae {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_a84de8b0d3b0e32f
+}  // namespace builds_dad2bfe2017138ae
 }  // namespace irisgen_kernels

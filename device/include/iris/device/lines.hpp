@@ -141,6 +141,11 @@ class Mailbox {
   __device__ __forceinline__ bool receive(i64 line, LinePack<Element> (&from)[Config::world]) const {
     return receive_some<1, Config::world>({line}, 0, &from);
   }
+  /// The same of the ranks that come after rank `before`, in a circle, up to the one before it if they are all others.
+  template <int sources>
+  __device__ __forceinline__ bool receive_after(i32 before, i64 line, LinePack<Element> (&from)[sources]) const {
+    return receive_some<1, sources>({line}, after(before), &from);
+  }
   /// The same for several lines together.
   template <int count>
   __device__ __forceinline__ bool receive(const i64 (&lines)[count],
@@ -164,16 +169,24 @@ class Mailbox {
     return launch_.template workspace<u64>() + reserved_ / i64{sizeof(u64)} + 2 * (source * lines_ + line);
   }
 
-  /// So many lines, each from `sources` ranks from `first_source` on; `from` has them line by line.
+  __device__ __forceinline__ static constexpr i32 after(i32 rank) { return rank + 1 < Config::world ? rank + 1 : 0; }
+  /// Rank number `index` of those that follow `first` in a circle.
+  __device__ __forceinline__ static constexpr i32 in_circle(i32 first, i32 index) {
+    return first + index < Config::world ? first + index : first + index - Config::world;
+  }
+
+  /// So many lines, each from `sources` ranks from `first_source` on, in a circle; `from` has them line by line.
   template <int count, int sources>
   __device__ __forceinline__ bool receive_some(const i64 (&lines)[count], i32 first_source,
                                                LinePack<Element> (*from)[sources]) const {
     const u64* places[count * sources];
 #pragma unroll
-    for (int i = 0; i < count * sources; ++i) places[i] = words(lines[i / sources], first_source + i % sources);
+    for (int i = 0; i < count * sources; ++i)
+      places[i] = words(lines[i / sources], in_circle(first_source, i % sources));
     platform::Words seen[count * sources];
     const Context& context = launch_.context;
-    const i32 missing = platform::wait_words<sources>(places, launch_.mark(), first_source, context.timeout_ns, seen);
+    const i32 missing =
+        platform::wait_words<sources, Config::world>(places, launch_.mark(), first_source, context.timeout_ns, seen);
     u64 late = 0;  // of the word that lacks the mark
 #pragma unroll
     for (int i = 0; i < count * sources; ++i) {
@@ -184,7 +197,7 @@ class Mailbox {
       if (i == missing) late = first < second ? first : second;
     }
     if (missing < 0) return true;
-    const i32 source = first_source + missing % sources;
+    const i32 source = in_circle(first_source, missing % sources);
     raise_fault(context, source, Wait::arrival, launch_.flag_value(0), late >> 32 << flag_step_bits);
     return false;
   }

@@ -61,6 +61,12 @@ __device__ __forceinline__ bool wait_acquire(const Launch<Config>& launch, i64 f
   return wait_acquire(launch.context, launch.context.flags + flag, launch.flag_value(step), peer, what);
 }
 
+/// Whether it has, by now; if so, acquires what was published.
+template <typename Config>
+__device__ __forceinline__ bool has_come(const Launch<Config>& launch, i64 flag, u32 step) {
+  return reached(atomic_load<Order::acquire>(launch.context.flags + flag), launch.flag_value(step));
+}
+
 /// A wait by the whole block: thread 0 waits, all threads return its outcome and see what was published.
 template <typename Config>
 __device__ __forceinline__ bool block_wait_acquire(const Launch<Config>& launch, i64 flag, u32 step, i32 peer,

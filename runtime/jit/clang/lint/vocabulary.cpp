@@ -48,11 +48,14 @@ constexpr std::array functions = {
              .step = 2,
              .peer = 3,
              .differs = nobody},
+    Function{.name = "has_come", .differs = threads},
+    Function{.name = "pass_on", .effect = Effect::block_wait, .outcome = true, .differs = nobody},
     Function{.name = "same_block_barrier", .effect = Effect::barrier, .outcome = true, .differs = nobody},
     Function{.name = "BlockLock::acquire", .effect = Effect::block_wait, .outcome = true, .differs = nobody},
     Function{.name = "BlockLock::release", .effect = Effect::block_signal, .differs = nobody},
     Function{.name = "Mailbox::receive", .effect = Effect::wait, .outcome = true, .differs = threads},
     Function{.name = "Mailbox::receive_from", .effect = Effect::wait, .outcome = true, .differs = threads},
+    Function{.name = "Mailbox::receive_after", .effect = Effect::wait, .outcome = true, .differs = threads},
 
     // Main loops.
     Function{.name = "multiply_tiles", .effect = Effect::main_loop, .differs = nobody},

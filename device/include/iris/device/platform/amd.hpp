@@ -22,6 +22,9 @@ __device__ __forceinline__ T& shared() {
   return object;
 }
 
+/// Threads that run together, whole ones of which make a block.
+inline constexpr i32 wave_size = 64;
+
 /// Waits for every thread of the block; orders their accesses within the block.
 __device__ __forceinline__ void sync_block() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -256,8 +259,8 @@ __device__ __forceinline__ void store_words(u64* to, const Words& words) {
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn.
-template <int sources, int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle.
+template <int sources, int world, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
   return poll_words<Poll>(places, mark, timeout_ns, seen);

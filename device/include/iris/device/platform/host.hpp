@@ -33,6 +33,9 @@ T& shared() {
   return *static_cast<T*>(iris_host_engine->shared(&platform::shared_key<T>, sizeof(T), alignof(T)));
 }
 
+/// Threads that run together, whole ones of which make a block: a fiber runs alone.
+inline constexpr i32 wave_size = 1;
+
 /// Waits for every thread of the block.
 inline void sync_block() {
   iris_host_engine->sync_block();
@@ -190,16 +193,17 @@ inline void store_words(u64* to, const Words& words) {
   atomic_store<Order::relaxed, Scope::sys>(to + 1, words.values[1]);
 }
 
-/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in turn. Marks count up, and here
-/// they never wrap around.
-template <int sources, int count>
+/// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle. Marks count up, and
+/// here they never wrap around.
+template <int sources, int world, int count>
 i32 wait_words(const u64* const (&places)[count], u32 mark, i32 first_source, u64 /*timeout_ns*/,
                Words (&seen)[count]) {
   i32 missing = -1;
   for (i32 i = 0; i < count; ++i) {
     for (int word = 0; word < 2; ++word) {
       const u64* const place = places[i] + word;
-      if (iris_host_engine->wait(place, u64{mark} << 32, first_source + i % sources, Wait::arrival) == 0) missing = i;
+      if (iris_host_engine->wait(place, u64{mark} << 32, (first_source + i % sources) % world, Wait::arrival) == 0)
+        missing = i;
       seen[i].values[word] = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     }
   }

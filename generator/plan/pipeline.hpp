@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "generator/plan/planning.hpp"
+
+/// Kernels whose blocks pass messages on chunk by chunk (device/pipeline.hpp).
+namespace irisgen {
+
+/// How long chunks are on a GPU, in bytes. The first one passes all ranks before the second half of a message can,
+/// which speaks for short ones, and each takes time of its own: the best length grows with the square root of a
+/// message's.
+struct ChunkBytes {
+  std::int64_t least;
+  std::int64_t most;
+  std::int64_t of_dynamic;  ///< where nobody knows how long a message is
+  double per_share;         ///< times the bytes of a block's share it is the square of the best length
+};
+
+/// `threads`, `blocks`, `chunk` (elements that a block passes on at a time), and `unroll`. Each block passes on its
+/// share of `elements`, which take `element_bytes` on their way.
+void choose_pipeline(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                     std::int64_t element_bytes, int vector, const ChunkBytes& bytes);
+
+/// What the blocks of a rank pass on at a time.
+double bytes_of_turn(const KernelPlan& kernel, std::int64_t element_bytes);
+
+}  // namespace irisgen
