@@ -56,8 +56,9 @@ void choose_pipeline(const Request& request, KernelPlan& kernel, std::optional<s
   const std::int64_t movers = threads > target.wave ? threads - target.wave : std::max<std::int64_t>(threads, 1);
 
   // More than fill the links, since some wait for chunks.
-  const std::int64_t most =
-      request.on_host() ? target.data_blocks : std::min<std::int64_t>(2 * target.data_blocks, target.compute_units);
+  const std::int64_t most = request.on_host()
+                                ? target.data_blocks
+                                : std::min<std::int64_t>(std::int64_t{2} * target.data_blocks, target.compute_units);
   const std::int64_t block_takes = movers * vector;
   std::string reason = "known only at launch: twice as many as keep the links busy, since some wait";
   if (elements) {
