@@ -196,6 +196,8 @@ std::vector<iris::BenchReport> measure(const BenchCommand& command, const Spec& 
                                        const std::vector<TuningTable>& tables, bool prints) {
   std::vector<iris::BenchReport> all;
   Progress progress;
+  const bool prints_rows = prints && command.csv;
+  if (prints_rows) std::cout << iris::bench_csv_header() << std::flush;
   for (const KernelSpec& kernel : spec.kernels) {
     for (const int world : kernel.worlds) {
       std::vector<Extents> extents = extents_to_measure(kernel, parse_assignments("--extent", command.extents));
@@ -213,20 +215,21 @@ std::vector<iris::BenchReport> measure(const BenchCommand& command, const Spec& 
       };
       all.push_back(iris::bench_operation(kernel, world, target, options));
       progress.clear();
+      // At once: of a long run that is stopped nothing is lost.
+      if (prints_rows) std::cout << iris::bench_csv_rows(all.back()) << std::flush;
       if (prints && !command.json && !command.csv) print_table(all.back());
     }
   }
   return all;
 }
 
-/// What is not a table.
+/// What comes as a whole.
 void write_reports(const BenchCommand& command, const Target& target, const std::vector<iris::BenchReport>& all) {
   if (command.json) {
     Json json = Json::array();
     for (const iris::BenchReport& report : all) json.push_back(to_json(target, report));
     print_json(json);
   }
-  if (command.csv) std::cout << iris::bench_csv(all);
   if (!command.svg.empty()) write_file(command.svg, iris::bench_chart(all));
 }
 

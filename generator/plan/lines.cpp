@@ -11,7 +11,7 @@ iris::ByteSize mailboxes_of(const Problem& problem, int of_line, int parts) {
   iris::ByteSize bytes = workspace_of(problem, static_cast<int>(divide_up(slots, parts)),
                                       empty ? std::vector<Dimension>{} : message, problem.dtype, of_line);
   // A part has less than two lines more than its share of all elements.
-  if (parts > 1) bytes.terms.push_back({2 * round_up(2 * slots * line_bytes, heap_alignment), {}});
+  if (parts > 1) bytes.terms.push_back({2 * round_up(std::int64_t{2} * slots * line_bytes, heap_alignment), {}});
   return bytes;
 }
 

@@ -48,26 +48,28 @@ class Row {
 
 }  // namespace
 
-std::string bench_csv(std::span<const BenchReport> reports) {
-  std::string text =
-      "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,call_us,"
-      "algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us,cold\r\n";
-  for (const BenchReport& report : reports) {
-    for (const BenchPoint& point : report.points) {
-      Row row(text);
-      row.add(report.kernel).add(report.pattern).add(std::string(to_string(report.dtype)));
-      row.add(std::int64_t{report.world}).add(report.device);
-      for (const char* name : {"m", "n", "k"}) {
-        const auto extent = point.extents.find(name);
-        extent ? row.add(*extent) : row.add(std::string());
-      }
-      row.add(point.bytes).add(point.variant).add(point.grids);
-      row.add(point.time_us).add(point.fastest_us).add(point.slowest_us).add(point.predicted_us).add(point.call_us);
-      row.add(point.algorithm_gbs).add(point.bus_gbs).add(point.link_gbs).add(point.tflops);
-      row.add(point.product_us).add(point.links_us);
-      row.add(report.library).add(point.library.time_us).add(point.library.window_us);
-      row.add(std::string(report.cold ? "true" : "false"));
+std::string bench_csv_header() {
+  return "kernel,pattern,dtype,world,device,m,n,k,bytes,variant,grids,time_us,fastest_us,slowest_us,predicted_us,"
+         "call_us,algorithm_gbs,bus_gbs,link_gbs,tflops,product_us,links_us,library,library_us,library_window_us,"
+         "cold\r\n";
+}
+
+std::string bench_csv_rows(const BenchReport& report) {
+  std::string text;
+  for (const BenchPoint& point : report.points) {
+    Row row(text);
+    row.add(report.kernel).add(report.pattern).add(std::string(to_string(report.dtype)));
+    row.add(std::int64_t{report.world}).add(report.device);
+    for (const char* name : {"m", "n", "k"}) {
+      const auto extent = point.extents.find(name);
+      extent ? row.add(*extent) : row.add(std::string());
     }
+    row.add(point.bytes).add(point.variant).add(point.grids);
+    row.add(point.time_us).add(point.fastest_us).add(point.slowest_us).add(point.predicted_us).add(point.call_us);
+    row.add(point.algorithm_gbs).add(point.bus_gbs).add(point.link_gbs).add(point.tflops);
+    row.add(point.product_us).add(point.links_us);
+    row.add(report.library).add(point.library.time_us).add(point.library.window_us);
+    row.add(std::string(report.cold ? "true" : "false"));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -125,6 +126,19 @@ kernels:
   EXPECT_NE(refusal({"--extent", "m=4"}).find("product's n is dynamic, too: give --extent n="), std::string::npos);
   EXPECT_NE(refusal({"--extent", "k=4"}).find("product's k is fixed"), std::string::npos);
   EXPECT_NE(refusal({"--extent", "m=4x"}).find("--extent m: cannot read the sizes '4x'"), std::string::npos);
+}
+
+/// So that nothing is lost of a run that is stopped.
+TEST_F(MeasuringProcesses, BenchPrintsTheRowsOfAKernelBeforeTheNextIsMeasured) {
+  write_file(folder_.file("two.yaml"), R"(irisgen: 1
+kernels:
+  - {name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 4096}}
+  - {name: too_large, pattern: matmul, dtype: f32, world: 2, shape: {m: 720896, n: 720896, k: 64}}
+)");
+  const Outcome outcome = run({"bench", "two.yaml", "--sizes", "4K:16K", "--csv"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 3) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("\nsum,all_reduce,f32,2,"), std::string::npos) << outcome.out;
 }
 
 /// Each process has a communicator of the vendor's library; rank 0's identifier brings them together.

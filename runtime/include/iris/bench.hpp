@@ -91,9 +91,10 @@ struct BenchReport {
   std::vector<BenchPoint> points;
 };
 
-/// A table of all points, a row each, as RFC 4180 has it: times in microseconds, rates in 10⁹ bytes per second. Extents
-/// that a pattern does not have are empty.
-std::string bench_csv(std::span<const BenchReport> reports);
+/// A table of points as RFC 4180 has it: the line of its columns' names, and a row for each point of a report. Times
+/// are in microseconds, rates in 10⁹ bytes per second. Extents that a pattern does not have are empty.
+std::string bench_csv_header();
+std::string bench_csv_rows(const BenchReport& report);
 
 /// An SVG image with a row for each of these collectives: its time and its bus bandwidth against size, the library's,
 /// and what the links allow. Throws std::invalid_argument for what has no sizes.
