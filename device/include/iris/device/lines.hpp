@@ -141,16 +141,16 @@ class Mailbox {
   __device__ __forceinline__ bool receive(i64 line, LinePack<Element> (&from)[Config::world]) const {
     return receive_some<1, Config::world>({line}, 0, &from);
   }
-  /// The same of the ranks that come after rank `before`, in a circle, up to the one before it if they are all others.
-  template <int sources>
-  __device__ __forceinline__ bool receive_after(i32 before, i64 line, LinePack<Element> (&from)[sources]) const {
-    return receive_some<1, sources>({line}, after(before), &from);
-  }
   /// The same for several lines together.
   template <int count>
   __device__ __forceinline__ bool receive(const i64 (&lines)[count],
                                           LinePack<Element> (&from)[count][Config::world]) const {
     return receive_some<count, Config::world>(lines, 0, from);
+  }
+  /// The same for a line of each of the ranks that come after rank `before`, in a circle.
+  template <int sources>
+  __device__ __forceinline__ bool receive_after(i32 before, i64 line, LinePack<Element> (&from)[sources]) const {
+    return receive_some<1, sources>({line}, after(before), &from);
   }
   /// The same for the one from rank `source`.
   __device__ __forceinline__ bool receive_from(i64 line, i32 source, LinePack<Element>& values) const {
