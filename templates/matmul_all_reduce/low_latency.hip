@@ -32,7 +32,7 @@ struct Tiles : TileSequence {
 #pragma unroll
       for (int i = 0; i < packs.count; ++i) {
         const i64 row = tile.row + packs.row + i * packs.step;
-#pragma unroll
+#pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
         for (i32 offset = 0; offset < Config::world; ++offset) {
           sums.send(row, tile.column + packs.column, values.packs[i], peer_at<Config::world>(launch.context, offset));
         }

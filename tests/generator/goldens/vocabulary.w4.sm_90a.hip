@@ -72,7 +72,7 @@ __device__ __forceinline__ void gather(const Context& context, const Mailbox<Con
     LinePack<Config::Element> values;
     arrived = mailbox.receive_from(line, Config::root, values);
     if (!arrived) break;
-#pragma unroll 1  // the addresses of all ranks together are more than scalar registers hold
+#pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
     for (i32 offset = 0; offset < Config::world; ++offset) {
       const i32 peer = peer_at<Config::world>(context, offset);
       if (peer != Config::root) mailbox.send(line, values, peer);
