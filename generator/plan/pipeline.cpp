@@ -53,20 +53,12 @@ void choose_pipeline(const Request& request, KernelPlan& kernel, std::optional<s
   const std::int64_t moving = request.on_host() ? target.threads : target.threads / 2;
   const std::int64_t threads = decide(request, kernel, "threads", moving + target.wave, "",
                                       std::to_string(moving) + " move, a wave announces what they have moved");
-  const std::int64_t movers = threads > target.wave ? threads - target.wave : std::max<std::int64_t>(threads, 1);
+  const std::int64_t movers = threads > target.wave ? threads - target.wave : std::max<std::int64_t>(1, threads);
 
-  // More than fill the links, since some wait for chunks.
-  const std::int64_t most = request.on_host()
-                                ? target.data_blocks
-                                : std::min<std::int64_t>(std::int64_t{2} * target.data_blocks, target.compute_units);
   const std::int64_t block_takes = movers * vector;
-  std::string reason = "known only at launch: twice as many as keep the links busy, since some wait";
-  if (elements) {
-    reason = std::to_string(*elements) + " elements, " + std::to_string(block_takes) + " a block and iteration";
-  }
-  const std::int64_t blocks = decide(
-      request, kernel, "blocks", std::clamp<std::int64_t>(elements ? divide_up(*elements, block_takes) : most, 1, most),
-      "", std::move(reason));
+  const std::int64_t blocks =
+      decide_blocks(request, kernel, elements, block_takes, 2,
+                    "known only at launch: twice as many as keep the links busy, since some wait for chunks");
   bound_grid(request, kernel);
 
   std::optional<std::int64_t> share = elements;

@@ -188,18 +188,24 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
   return choose_vector_of(request, kernel, access_bytes, widest, run);
 }
 
-void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
+std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                           std::int64_t block_takes, std::int64_t of_links, std::string reason) {
   const Target& target = request.target;
-  const std::int64_t threads = decide(request, kernel, "threads", target.threads, "",
-                                      request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
-  const std::int64_t most = request.on_host() ? target.data_blocks : std::min(target.data_blocks, target.compute_units);
-  const std::int64_t block_takes = std::max<std::int64_t>(1, threads * vector);
-  const std::int64_t needed = elements ? divide_up(*elements, block_takes) : most;
-  std::string reason = "known only at launch: as many as keep the links busy";
+  const std::int64_t most = request.on_host()
+                                ? target.data_blocks
+                                : std::min<std::int64_t>(of_links * target.data_blocks, target.compute_units);
+  const std::int64_t takes = std::max<std::int64_t>(1, block_takes);
+  const std::int64_t needed = elements ? divide_up(*elements, takes) : most;
   if (elements) {
-    reason = std::to_string(*elements) + " elements a rank, " + std::to_string(block_takes) + " a block and iteration";
+    reason = std::to_string(*elements) + " elements a rank, " + std::to_string(takes) + " a block and iteration";
   }
-  decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "", std::move(reason));
+  return decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "", std::move(reason));
+}
+
+void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
+  const std::int64_t threads = decide(request, kernel, "threads", request.target.threads, "",
+                                      request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
+  decide_blocks(request, kernel, elements, threads * vector, 1, "known only at launch: as many as keep the links busy");
 }
 
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {

@@ -132,6 +132,10 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
 int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t bytes, Dtype widest,
                      std::optional<std::int64_t> run);
 
+/// `blocks` that pass on or compute `elements` of a rank (nothing: unknown until the launch, for which there is
+/// `reason`), each `block_takes` of them in an iteration: at most `of_links` times as many as keep the links busy.
+std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                           std::int64_t block_takes, std::int64_t of_links, std::string reason);
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
 /// accesses of `vector`, for bound_grid() to check.
 void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);

@@ -10,7 +10,6 @@ struct Link {
   const Launch<Config>& launch;
   const Config::Element* from;
   Config::Element* own;
-  Config::Element* next_own;
   Range share;
   i64 chunks;
 
@@ -32,10 +31,11 @@ struct Link {
     const bool copies = from != own;
     const bool sends = !is_last();
     if (!copies && !sends) return;
+    Config::Element* const to = on_rank(launch.context, own, next());
     const Range elements = chunk_of(share, chunk, Config::chunk, chunks);
     for_each_pack<Config::vector, Config::unroll>(threads, elements, [&](const auto& index) {
       const auto values = load(from, index);
-      if (sends) store(next_own, index, values);
+      if (sends) store(to, index, values);
       if (copies) store(own, index, values);
     });
   }
@@ -51,7 +51,6 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   Launch<Config> launch(context);
   if (!same_block_barrier(launch, Wait::entry)) return;
 
-  const i32 next = peer_at<Config::world>(context, Config::world > 1 ? 1 : 0);
   const Config::Element* const from = context.rank == Config::root ? input : output;
-  pass_on<Config>(chunks, Link{launch, from, output, on_rank(context, output, next), share, chunks});
+  pass_on<Config>(chunks, Link{launch, from, output, share, chunks});
 }
