@@ -1,0 +1,87 @@
+// What kernels need on the heap: flags and workspaces.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "tests/generator/samples.hpp"
+
+namespace irisgen {
+namespace {
+
+/// As device/signal.hpp counts them: one of each block for each rank. A flag too few would be another kernel's.
+TEST(Flags, AreOneForEachBlockAndRank) {
+  const std::string rest = "dtype: f32, world: 5, shape: {n: 1000}, config: {blocks: 7}";
+  for (const char* pattern : {"all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    EXPECT_EQ(plan(pattern, rest + ", variant: direct", "gfx942").kernels.at(0).flags, 35) << pattern;
+  }
+  for (const char* variant : {"one_shot", "two_shot"}) {
+    EXPECT_EQ(plan("all_reduce", rest + ", variant: " + variant, "gfx942").kernels.at(0).flags, 35) << variant;
+  }
+}
+
+TEST(Workspace, HoldsTwoBuffersOfASlotForEachRank) {
+  const auto one_shot = [](const std::string& shape) {
+    return plan("all_reduce", "dtype: f32, world: 3, variant: one_shot, shape: " + shape, "host")
+        .kernels.at(0)
+        .workspace;
+  };
+  const auto bytes = [](const iris::ByteSize& size) { return size.terms.at(0).bytes; };
+  EXPECT_EQ(bytes(one_shot("{n: 100}")), 2 * 1280);  // 3 slots of 400 bytes, rounded up to 256
+  EXPECT_EQ(bytes(one_shot("{n: 0}")), 0);
+  const iris::ByteSize dynamic = one_shot("{m: 10, n: dynamic}");
+  ASSERT_EQ(dynamic.terms.size(), 2u);
+  EXPECT_GE(dynamic.terms[0].bytes, 2 * 3 * 12);  // each slot may be rounded up by three elements
+  EXPECT_EQ(dynamic.terms[1], (iris::ByteSize::Term{2 * 3 * 10 * 4, {"n"}}));
+}
+
+/// 8 bytes of elements beside 8 of marks, a slot for each rank.
+TEST(Workspace, HoldsTwoBuffersOfLinesFromEachRank) {
+  const auto lines = [](const std::string& pattern, const std::string& shape) {
+    return plan(pattern, "dtype: bf16, world: 3, variant: low_latency, shape: " + shape, "host")
+        .kernels.at(0)
+        .workspace;
+  };
+  const auto bytes = [](const iris::ByteSize& size) { return size.terms.at(0).bytes; };
+  for (const char* pattern : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    EXPECT_EQ(bytes(lines(pattern, "{n: 100}")), 2 * 1280) << pattern;  // 3 · 25 lines of 16 bytes, rounded up to 256
+    EXPECT_EQ(bytes(lines(pattern, "{n: 101}")), 2 * 1280) << pattern;  // 3 · 26
+    EXPECT_EQ(bytes(lines(pattern, "{n: 0}")), 2 * 256) << pattern;     // an empty line from each
+    const iris::ByteSize dynamic = lines(pattern, "{m: 10, n: dynamic}");
+    ASSERT_EQ(dynamic.terms.size(), 2u);
+    EXPECT_GE(dynamic.terms[0].bytes, 2 * 3 * 16);  // each slot may be rounded up by a line
+    EXPECT_EQ(dynamic.terms[1], (iris::ByteSize::Term{2 * 3 * 10 * 4, {"n"}}));
+  }
+}
+
+/// A part has up to two lines more than its share: of 10 lines there are four in each of three parts.
+TEST(Workspace, HasRoomForTheLinesOfEveryPart) {
+  const auto bytes = [](const std::string& n, int world) {
+    return plan("broadcast",
+                "dtype: bf16, variant: low_latency_scatter_gather, world: " + std::to_string(world) +
+                    ", shape: {n: " + n + "}",
+                "sm_90a")
+        .kernels.at(0)
+        .workspace;
+  };
+  for (const int world : {2, 3, 4, 8}) {
+    const std::int64_t parts = world - 1;
+    for (const std::int64_t n : {0, 1, 40, 41, 1000003}) {
+      const std::int64_t lines = std::max<std::int64_t>(1, (n + 3) / 4);
+      std::int64_t reserved = 0;
+      for (const iris::ByteSize::Term& term : bytes(std::to_string(n), world).terms) reserved += term.bytes;
+      const std::int64_t needed = 2 * world * ((lines + parts - 1) / parts) * 16;
+      EXPECT_GE(reserved, needed) << n << " on " << world;
+      EXPECT_LE(reserved, 2 * needed + 4096) << n << " on " << world;
+    }
+    const iris::ByteSize dynamic = bytes("dynamic", world);
+    std::int64_t for_each = 0;
+    for (const iris::ByteSize::Term& term : dynamic.terms) for_each += term.extents.empty() ? 0 : term.bytes;
+    EXPECT_GE(for_each * parts, 2 * 2 * 2 * world)
+        << world;  // two buffers, elements of 2 bytes beside as many of marks
+  }
+}
+
+}  // namespace
+}  // namespace irisgen
