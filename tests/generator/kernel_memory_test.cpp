@@ -67,7 +67,7 @@ TEST(Workspace, HasRoomForTheLinesOfEveryPart) {
   };
   for (const int world : {2, 3, 4, 8}) {
     const std::int64_t parts = world - 1;
-    for (const std::int64_t n : {0, 1, 40, 41, 1000003}) {
+    for (const std::int64_t n : {0, 1, 40, 41, 84, 1000003}) {
       const std::int64_t lines = std::max<std::int64_t>(1, (n + 3) / 4);
       std::int64_t reserved = 0;
       for (const iris::ByteSize::Term& term : bytes(std::to_string(n), world).terms) reserved += term.bytes;
