@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -53,6 +54,11 @@ inline BuiltOperation host_operation(const std::string& symbol, int world) {
   manifest.schedules = {{.up_to = every_size, .steps = {{0, LaunchStep{0, {"input", "output"}, {{"n"}}}}}}};
   built.code = {{.target = "host", .compiler = "the tests' own", .bytes = host_kernel_library(), .resources = {}}};
   return built;
+}
+
+/// The extents of such a kernel that are dynamic.
+inline Extents of_n(std::int64_t n) {
+  return {{"n", n}};
 }
 
 /// The kernel gather_of_two: its output is twice as long.

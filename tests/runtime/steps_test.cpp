@@ -15,10 +15,7 @@ namespace iris {
 namespace {
 
 using test::host_operation;
-
-Extents of_n(std::int64_t n) {
-  return {{"n", n}};
-}
+using test::of_n;
 
 /// Runs an operation of three ranks on n elements; each rank's output, for input[i] = 1000 · rank + i · i.
 std::vector<std::vector<int>> outputs_of(const BuiltOperation& built, std::int64_t n, std::uint64_t seed,
