@@ -1,11 +1,6 @@
-#include <cstdlib>
-#include <iterator>
-
-#include "iris/npy.hpp"
-#include "iris/values.hpp"
 #include "irisgen/generate.hpp"
 #include "irisgen/source.hpp"
-#include "runtime/host/address_sanitizer.hpp"
+#include "tests/runtime/shift_kernel.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// What a kernel's source says, and what becomes of it.
@@ -13,37 +8,6 @@ namespace iris::test {
 namespace {
 
 using irisgen::KernelPlan;
-
-/// Twice the values of the rank before.
-constexpr const char* shift = R"(#include <iris/device/barrier.hpp>
-#include <iris/device/rma.hpp>
-
-using namespace iris::device;
-
-/// Doubles what comes
-/// from the rank before.
-/// \param input what the next rank doubles
-template <typename Config>
-__device__ void f(const Context& context, IRIS_SYMMETRIC const typename Config::Element* input,
-                  typename Config::Element* output, i64 n) {
-  Launch<Config> launch(context);
-  if (!same_block_barrier(launch, Wait::entry)) return;
-  const i32 from = peer_at<Config::world>(context, Config::world - 1);
-  const ThreadGroup threads = grid_threads<Config>();
-  for (i64 i = threads.index; i < n; i += threads.size) output[i] = 2 * load(context, input + i, from);
-  same_block_barrier(launch, Wait::exit);
-}
-)";
-
-constexpr const char* shift_reference = R"(#include <iris/device/types.hpp>
-template <typename Config>
-void expected(const double* const* input, double* const* output, iris::device::i64 n) {
-  for (int rank = 0; rank < Config::world; ++rank)
-    for (long long i = 0; i < n; ++i) output[rank][i] = 2 * input[(rank + Config::world - 1) % Config::world][i];
-}
-)";
-
-constexpr const char* with_reference = "    reference: {source: k_reference.cpp, function: expected}\n";
 
 TEST_F(UserKernel, says_in_its_source_what_the_plan_needs) {
   write("k.hip", shift);
@@ -71,52 +35,6 @@ TEST_F(UserKernel, has_a_config_of_what_it_uses) {
   const irisgen::Plan planned = plan(description());
   for (const irisgen::Constant& constant : planned.kernels.at(0).constants) names.push_back(constant.name);
   EXPECT_EQ(names, (std::vector<std::string>{"world", "threads", "blocks", "Element"}));
-}
-
-TEST_F(UserKernel, is_verified_by_a_function_of_ones_own) {
-  write("k.hip", shift);
-  write("k_reference.cpp", shift_reference);
-  const RunReport report = run(plan(description(with_reference)), {.repeat = 5});
-  EXPECT_TRUE(report.verified);
-  EXPECT_TRUE(report.passed);
-  EXPECT_EQ(report.elements, 5 * 3 * 12);
-}
-
-TEST_F(UserKernel, with_an_error_is_found_wrong) {
-  std::string wrong = shift;
-  wrong.replace(wrong.find("2 * load"), 1, "3");
-  write("k.hip", wrong);
-  write("k_reference.cpp", shift_reference);
-  const RunReport report = run(plan(description(with_reference)));
-  EXPECT_FALSE(report.passed);
-  EXPECT_EQ(report.wrong, 3 * 12);
-}
-
-TEST_F(UserKernel, without_a_reference_is_not_called_verified) {
-  write("k.hip", shift);
-  const RunReport report = run(plan(description()));
-  EXPECT_FALSE(report.verified);
-  EXPECT_EQ(report.elements, 0);
-}
-
-TEST_F(UserKernel, is_verified_by_files) {
-  write("k.hip", shift);
-  BuffersOfRanks inputs;
-  for (int rank = 0; rank < 3; ++rank) {
-    irisgen::Values values;
-    irisgen::Values expected;
-    for (int i = 0; i < 12; ++i) values.push_back(100 * rank + i + 0.5);
-    for (int i = 0; i < 12; ++i) expected.push_back(2 * (100 * ((rank + 2) % 3) + i + 0.5));
-    inputs.push_back(to_bytes(values, Dtype::f32));
-    write_npy(path("expected" + std::to_string(rank) + ".npy"), {Dtype::f32, {12}, to_bytes(expected, Dtype::f32)});
-  }
-  const irisgen::Plan planned = plan(description("    reference: {files: {output: \"expected{rank}.npy\"}}\n"));
-  EXPECT_TRUE(run(planned, {.inputs = {{"input", inputs}}}).passed);
-  inputs[1][3] ^= std::byte{1};
-  const RunReport wrong = run(planned, {.inputs = {{"input", inputs}}});
-  EXPECT_EQ(wrong.wrong, 1);
-  EXPECT_EQ(wrong.worst.rank, 2);
-  EXPECT_EQ(wrong.worst.element.index, 0);
 }
 
 TEST_F(UserKernel, takes_extents_that_are_known_at_launch) {
@@ -239,23 +157,6 @@ TEST_F(UserKernel, brings_the_files_that_it_includes) {
   EXPECT_EQ(text.find("#pragma once"), std::string::npos) << text;
 }
 
-// What only a compiler of another target sees wrong, it says of the user's own line.
-TEST_F(UserKernel, keeps_its_lines_in_what_compilers_say) {
-  write("k.hip",
-        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
-        "__device__ void f(const Context&, f32* output) {\n#if defined(__AMDGCN__)\n  output[0] = nonsense;\n"
-        "#endif\n  output[0] = 1;\n}\n");
-  const irisgen::Plan planned = plan(description(), "gfx942");
-  try {
-    build_operation(planned, "clang");
-    FAIL() << "compiled";
-  } catch (const CompileError& error) {
-    EXPECT_NE(std::string(error.what()).find("k.hip:5:15: error: use of undeclared identifier 'nonsense'"),
-              std::string::npos)
-        << error.what();
-  }
-}
-
 TEST_F(UserKernel, is_read_again_where_a_file_has_changed) {
   const auto hash = [&] { return plan(description()).spec_hash; };
   write("k.hip", shift);
@@ -306,67 +207,6 @@ TEST_F(UserKernel, cannot_break_a_launcher_by_its_comments) {
   EXPECT_EQ(kernel.source->comment, "first /// second */ /*");
 }
 
-TEST_F(UserKernel, names_what_a_deadlock_waits_for_and_the_line) {
-  std::string waiting = shift;
-  waiting.replace(waiting.find("  const i32 from"), 0,
-                  "  const i64 own = flags<1>(launch);\n"
-                  "  if (!block_wait_acquire(launch, own, 1, 2, Wait::step)) return;\n");
-  write("k.hip", waiting);
-  try {
-    run(plan(description()));
-    FAIL() << "it ended";
-  } catch (const std::runtime_error& error) {
-    const std::string report = error.what();
-    EXPECT_NE(report.find("k, rank 0, block 0, at k.hip:15:8: waits for rank 2 to "), std::string::npos) << report;
-  }
-}
-
-#ifndef IRIS_ADDRESS_SANITIZER  // which ends the process, and says more
-TEST_F(UserKernel, names_the_line_and_the_thread_of_a_crash) {
-  const auto failure = [&](const std::string& statement) -> std::string {
-    write("k.hip",
-          "#include <iris/device/context.hpp>\nusing namespace iris::device;\n\n"
-          "__device__ void f(const Context& context, f32* output, i64 n) {\n  output[0] = 1;\n"
-          "  if (context.rank == 1 && thread_index() == 5) {\n    " +
-              statement + "\n  }\n}\n");
-    try {
-      run(plan(description()));
-      return "it ended";
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-  };
-  const std::string far = failure("output[-(n << 38)] = 1;");
-  EXPECT_NE(far.find("k, rank 1, block 0, thread 5, at k.hip:7:24: accesses address 0x"), std::string::npos) << far;
-  EXPECT_TRUE(far.ends_with(" where there is no memory; does an index leave its buffer?")) << far;
-  // The array is the whole kernel's, inlined.
-  const std::string large = failure("volatile f32 large[32 << 10];\n    large[static_cast<i64>(output[1])] = 1;");
-  EXPECT_NE(large.find("needs more than the 60 KiB of stack that a thread has on the CPU; make its arrays smaller, or "
-                       "shared"),
-            std::string::npos)
-      << large;
-}
-#endif
-
-TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
-  write("k.hip",
-        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n\n"
-        "__device__ void wait_for_all() {\n  sync_block();\n}\n\n"
-        "__device__ void f(const Context&, f32* output) {\n  output[0] = 1;\n"
-        "  if (thread_index() > 3) wait_for_all();\n}\n");
-  try {
-    run(plan(description()));
-    FAIL() << "it ended";
-  } catch (const std::runtime_error& error) {
-    const std::string report = error.what();
-    EXPECT_NE(
-        report.find(
-            "block 0, at k.hip:5:3: stands at a block sync with 28 threads, which 4 ended threads will never reach"),
-        std::string::npos)
-        << report;
-  }
-}
-
 TEST_F(UserKernel, keeps_pragmas_but_once) {
   write("k.hip",
         "#pragma once\n#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
@@ -375,21 +215,6 @@ TEST_F(UserKernel, keeps_pragmas_but_once) {
   const std::string text = irisgen::emit_sources(plan(description())).at(0).text;
   EXPECT_NE(text.find("#pragma clang fp contract(off)"), std::string::npos) << text;
   EXPECT_EQ(text.find("#pragma once"), std::string::npos) << text;
-}
-
-// Both would show what was there before.
-TEST_F(UserKernel, whose_reference_leaves_something_out_is_not_verified) {
-  write("k.hip",
-        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
-        "__device__ void f(const Context&, f32* output) {}\n");
-  write("r.cpp", "void r(double* const* output) { output[0][0] = 1; }\n");
-  try {
-    run(plan(description("    reference: {source: r.cpp, function: r}\n")));
-    FAIL() << "it was verified";
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("does not say what element 1 of 'output' is on rank 0"), std::string::npos)
-        << error.what();
-  }
 }
 
 // What never runs is no call; a pointer that moves, or a lambda's own, is no buffer of the entry.
@@ -432,24 +257,6 @@ TEST_F(UserKernel, whose_file_begins_or_ends_strangely_is_read_as_a_compiler_doe
   for (const std::string& file : {"\xEF\xBB\xBF" + text, text + "// \\", text + "// \\\n\n"}) {
     write("k.hip", file);
     EXPECT_TRUE(run(plan(description("    reference: {source: r.cpp, function: r}\n"))).passed) << file;
-  }
-}
-
-// Both would be NaN, whatever they make of it.
-TEST_F(UserKernel, whose_reference_reads_what_is_only_written_is_not_verified) {
-  write("k.hip",
-        "#include <iris/device/context.hpp>\nusing namespace iris::device;\n"
-        "__device__ void f(const Context&, f32* output) { output[0] += 2; }\n");
-  write("r.cpp",
-        "void r(double* const* output) {\n"
-        "  for (int i = 0; i < 36; ++i) output[i / 12][i % 12] = i == 3 ? output[0][3] + 1 : 0;\n}\n");
-  try {
-    run(plan(description("    reference: {source: r.cpp, function: r}\n")));
-    FAIL() << "it was verified";
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("gives another element 3 of 'output' on rank 0 when it is called again"),
-              std::string::npos)
-        << error.what();
   }
 }
 
