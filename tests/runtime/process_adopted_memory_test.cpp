@@ -26,15 +26,12 @@ using test::error_of;
 using test::expect_all_say;
 using test::expect_part;
 using test::host_operation;
+using test::join;
 using test::ProcessOutcome;
 using test::run_ranks;
 
 constexpr int n = 1000;
 constexpr std::size_t page = 4096;
-
-World join() {
-  return World::join({.heap_bytes = 1 << 20});
-}
 
 struct Free {
   void operator()(char* memory) const { std::free(memory); }

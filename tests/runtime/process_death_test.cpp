@@ -25,12 +25,9 @@ namespace {
 
 using test::expect_part;
 using test::host_operation;
+using test::join;
 using test::ProcessOutcome;
 using test::run_ranks;
-
-World join() {
-  return World::join({.heap_bytes = 1 << 20});
-}
 
 /// What the others say who were told; not the rank that went.
 void expect_others_say(const std::vector<ProcessOutcome>& outcomes, std::size_t gone,

@@ -29,12 +29,9 @@ namespace {
 using test::error_of;
 using test::expect_part;
 using test::host_operation;
+using test::join;
 using test::ProcessOutcome;
 using test::run_ranks;
-
-World join() {
-  return World::join({.heap_bytes = 1 << 20});
-}
 
 /// What a body's World::run threw on each of so many ranks, or what it said.
 std::vector<ProcessOutcome> outcomes_of(int size, const std::function<void(Context&)>& body) {

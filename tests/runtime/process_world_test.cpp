@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "disagreement.hpp"
 #include "host_kernels.hpp"
@@ -27,13 +24,10 @@ namespace {
 using test::error_of;
 using test::expect_all_say;
 using test::host_operation;
+using test::join;
 using test::LeastBootstrap;
 using test::ProcessOutcome;
 using test::run_ranks;
-
-World join(std::size_t heap_bytes = 1 << 20) {
-  return World::join({.heap_bytes = heap_bytes});
-}
 
 TEST(ProcessWorld, RunsThisProcessesRankOnTheCallingThread) {
   const auto outcomes = run_ranks(3, [](int number) {
@@ -203,7 +197,6 @@ TEST(ProcessWorld, RunsLaunchesWhileTheRankDoesSomethingElse) {
                  "0 wrong");
 }
 
-/// Every thread of every launch adds one to a counter of rank 0's.
 /// As a framework's operators use it: no body, one call after another.
 TEST(ProcessWorld, HandsOutItsRankToWhoHasNoBody) {
   expect_all_say(run_ranks(3,
@@ -246,6 +239,7 @@ TEST(ProcessWorld, TellsThoseWhoCallARankWhoseWorldHasEnded) {
   }
 }
 
+/// Every thread of every launch adds one to a counter of rank 0's.
 TEST(ProcessWorld, AtomicsAreAtomicBetweenProcesses) {
   constexpr int launches = test::with_sanitizers ? 200 : 2000;
   const auto outcomes = run_ranks(2, [](int number) {
@@ -327,84 +321,6 @@ TEST(ProcessWorld, ConnectsThroughABootstrapOfTheProgramsOwn) {
   for (const std::size_t rank : {0U, 2U}) {
     test::expect_part(outcomes[rank].said, "barrier() in group {2, 0, 1} cannot be done: rank 1 (process ");
     test::expect_part(outcomes[rank].said, "has vanished after its call of barrier() in group {2, 0, 1}");
-  }
-}
-
-std::size_t count_of(const char* folder) {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
-}
-
-std::size_t mappings() {
-  std::ifstream maps("/proc/self/maps");
-  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
-}
-
-std::size_t resident_bytes() {
-  std::size_t mapped = 0;
-  std::size_t resident = 0;
-  std::ifstream("/proc/self/statm") >> mapped >> resident;
-  return resident * static_cast<std::size_t>(::getpagesize());
-}
-
-constexpr std::size_t most_growth =
-    test::with_sanitizers ? std::numeric_limits<std::size_t>::max() / 2 : std::size_t{8} << 20;
-
-TEST(ProcessWorld, AThousandLeaveNothingBehind) {
-  const auto outcomes = run_ranks(2, [](int) {
-    std::size_t files = 0;
-    std::size_t threads = 0;
-    std::size_t maps = 0;
-    std::size_t bytes = 0;
-    constexpr int rounds = test::with_sanitizers ? 300 : 1000;  // what a process leaks they tell by other means
-    for (int round = 0; round < rounds; ++round) {
-      {
-        World world = join(1 << 16);
-        world.run([&](Context& context) {
-          if (round % 10 == 0) Operation(context, host_operation("sum_of_three", 2), {{"n", 16}});
-          context.group({1, 0}).barrier();
-        });
-      }
-      if (round == 99) {  // what is made once is there
-        files = count_of("/proc/self/fd");
-        threads = count_of("/proc/self/task");
-        maps = mappings();
-        bytes = resident_bytes();
-      }
-    }
-    // A leak leaves something for each round from there on, or each tenth; allocators take some, too.
-    const bool mapped = mappings() >= maps + 60;
-    const bool grown = resident_bytes() >= bytes + most_growth;
-    return std::string(count_of("/proc/self/fd") == files ? "" : "descriptors ") +
-           (count_of("/proc/self/task") == threads ? "" : "threads ") + (mapped ? "mappings " : "") +
-           (grown ? "memory" : "");
-  });
-  expect_all_say(outcomes, "");
-}
-
-TEST(ProcessWorld, ManyWorldsAtOnceDoNotMeet) {
-  constexpr int worlds = 50;
-  test::Processes processes;
-  std::vector<std::string> jobs;
-  for (int world = 0; world < worlds; ++world) jobs.push_back(test::new_job());
-  for (int number = 0; number < 2 * worlds; ++number) {
-    processes.start(number, [&](int started) {
-      test::become_rank(started % 2, 2, jobs.at(static_cast<std::size_t>(started / 2)));
-      World world = join(1 << 16);
-      int seen = -1;
-      world.run([&](Context& context) {
-        auto* mine = static_cast<int*>(context.allocate(4));
-        *mine = started;
-        context.barrier();
-        seen = *static_cast<int*>(context.on_rank(mine, 1 - context.rank()));
-        context.barrier();
-      });
-      return std::to_string(seen);
-    });
-  }
-  const auto outcomes = processes.wait();
-  for (int number = 0; number < 2 * worlds; ++number) {
-    EXPECT_EQ(outcomes[static_cast<std::size_t>(number)].said, std::to_string(number ^ 1));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -166,6 +167,11 @@ class WatchedBootstrap final : public Bootstrap {
   AtCall at_call_;
   std::shared_ptr<Bootstrap> others_;
 };
+
+/// The world of this process and the others of its job.
+inline World join(std::size_t heap_bytes = 1 << 20) {
+  return World::join({.heap_bytes = heap_bytes});
+}
 
 /// The name of a job that no other has.
 inline std::string new_job() {
