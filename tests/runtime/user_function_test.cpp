@@ -5,62 +5,11 @@
 #include "iris/values.hpp"
 #include "irisgen/pattern.hpp"
 #include "irisgen/source.hpp"
-#include "tests/runtime/user_kernel_samples.hpp"
+#include "tests/runtime/user_function_samples.hpp"
 
 /// Functions of the user's own within patterns.
 namespace iris::test {
 namespace {
-
-constexpr const char* functions = R"(#include <iris/device/numeric.hpp>
-
-using namespace iris::device;
-
-#define HALF 0.5f
-
-template <typename T>
-__device__ T absolute(T x) {
-  return x < 0 ? -x : x;
-}
-
-template <typename T>
-__device__ T softsign(T x) {
-  return x / (1 + absolute(x));
-}
-
-/// \param bias added first
-template <typename T>
-__device__ T layer(T x, T bias, T scale, T residual, T gain) {
-  return gain * softsign(scale * x + bias) + residual;
-}
-
-template <typename T>
-__device__ T absmax(T a, T b) {
-  const T x = absolute(a);
-  const T y = absolute(b);
-  return x > y ? x : y;
-}
-
-/// log(exp(a) + exp(b)) has no cheaper cousin that needs the order of ranks.
-__device__ f32 first_and_half(f32 a, f32 b) { return a + HALF * b; }
-
-__device__ float square(float x) { return x * x; }
-
-__device__ i32 clamp(i32 x) { return x > 1000 ? 1000 : x < -1000 ? -1000 : x; }
-)";
-
-class UserFunctions : public UserKernel {
- protected:
-  void SetUp() override {
-    UserKernel::SetUp();
-    write("f.hip", functions);
-  }
-
-  static std::string description(const std::string& pattern, const std::string& shape, const std::string& lines,
-                                 const std::string& dtype = "bf16", int world = 3) {
-    return "irisgen: 1\nkernels:\n  - name: k\n    pattern: " + pattern + "\n    dtype: " + dtype +
-           "\n    world: " + std::to_string(world) + "\n    shape: " + shape + "\n" + lines;
-  }
-};
 
 constexpr const char* all_roles =
     "    op: {source: f.hip, function: absmax, identity: 0}\n"
@@ -230,28 +179,6 @@ TEST_F(UserFunctions, of_replicated_results_have_replicated_buffers) {
   EXPECT_FALSE(plan(description("reduce_scatter", "{n: 2}", lines, "f32", 2)).arguments.at(2).replicated);
 }
 
-// Its all_reduce is itself made of two, of which the first sums a part of the columns.
-TEST_F(UserFunctions, with_buffers_are_refused_where_results_are_moved) {
-  const std::string shape = "{m: dynamic, n: 4096, k: 16}";
-  const std::string bulk = "    variant: bulk_synchronous\n";
-  const std::string with_bias = bulk + "    epilogue: {source: w.hip, function: f}\n";
-  write("w.hip", "template <typename T> T f(T x, T bias) { return x + bias; }\n");
-  const std::string text = description("matmul_all_reduce", shape, with_bias, "f16", 8);
-  EXPECT_NE(problems_of(text).find("it makes the results in parts"), std::string::npos) << problems_of(text);
-  const std::string without = bulk + "    epilogue: {source: f.hip, function: softsign}\n";
-  EXPECT_EQ(problems_of(description("matmul_all_reduce", shape, without, "f16", 8)), "no error");
-}
-
-TEST_F(UserFunctions, have_no_buffer_of_a_name_that_the_operation_has) {
-  for (const char* name : {"product", "kernel", "convert", "Coordinates", "stream", "i64", "a_map", "n"}) {
-    write("w.hip", std::string("template <typename T> T f(T x, T ") + name + ") { return x + " + name + "; }\n");
-    const std::string text =
-        description("matmul_all_reduce", "{m: 8, n: 8, k: 8}",
-                    "    variant: bulk_synchronous\n    epilogue: {source: w.hip, function: f}\n", "f16");
-    EXPECT_NE(problems_of(text).find("rename"), std::string::npos) << name << ": " << problems_of(text);
-  }
-}
-
 // The type is in the call, so that it need not follow from the values; f32 and f64 may have functions of one name.
 TEST_F(UserFunctions, may_be_any_template_over_one_type) {
   write("w.hip", R"(#include <iris/device/numeric.hpp>
@@ -265,6 +192,20 @@ __device__ T f(typename Same<T>::Type x) { return half_of(x); }
 )");
   EXPECT_TRUE(
       run(plan(description("all_reduce", "{n: 30}", "    epilogue: {source: w.hip, function: f}\n", "f32"))).passed);
+}
+
+// The file's text stands in a namespace for each role, and functions of C would be one and the same in both.
+TEST_F(UserFunctions, with_linkage_of_C_may_have_two_roles) {
+  write("c.hip",
+        "#include <iris/device/numeric.hpp>\nextern \"C\" {\n__device__ float twice(float x) { return 2 * x; }\n}\n"
+        "extern \"C\" __device__ float square(float x) { return x * x; }\n");
+  const irisgen::Plan planned = plan(description("all_reduce", "{n: 100}",
+                                                 "    prologue: {source: c.hip, function: twice}\n"
+                                                 "    epilogue: {source: c.hip, function: square}\n",
+                                                 "f32"));
+  const RunReport report = run(planned);
+  EXPECT_TRUE(report.verified);
+  EXPECT_TRUE(report.passed);
 }
 
 TEST_F(UserFunctions, are_part_of_the_hash) {
@@ -283,125 +224,6 @@ TEST_F(UserFunctions, leave_their_lines_to_compilers) {
   EXPECT_NE(text.find("\n#undef HALF\n"), std::string::npos);
   EXPECT_NE(text.find("return epilogue_source::softsign<f32>(value);"), std::string::npos);
 }
-
-struct Wrong {
-  const char* what;
-  std::string lines;   ///< of the description
-  std::string source;  ///< of w.hip
-  std::vector<std::string> expected;
-};
-
-const std::vector<Wrong>& wrong_functions() {
-  static const std::string epilogue = "    epilogue: {source: w.hip, function: f}\n";
-  static const std::string operation = "    op: {source: w.hip, function: f, identity: 0}\n";
-  static const std::string include = "#include <iris/device/numeric.hpp>\nusing namespace iris::device;\n";
-  static const std::vector<Wrong> all = {
-      {"no such file", "    epilogue: {source: none.hip, function: f}\n", "", {"spec.yaml:8:24", "no such file"}},
-      {"recursion",
-       epilogue,
-       include + "__device__ f32 f(f32 x) { return x < 0 ? x : f(x - 1); }\n",
-       {"w.hip:3:46: error: 'f' calls itself, for which a thread has no stack; write a loop"}},
-      {"the thread",
-       operation,
-       include + "__device__ f32 f(f32 a, f32 b) { return a + b + thread_index(); }\n",
-       {"w.hip:3:49: error: an element's value cannot depend on the thread that computes it", "'thread_index'"}},
-      {"no such function",
-       epilogue,
-       "void g() {}\n",
-       {"w.hip:1:1: error: there is no function 'f' here; there are: g"}},
-      {"a result of another type",
-       epilogue,
-       include + "f64 f(f32 x) { return x; }\n",
-       {"w.hip:3:5: error: 'f' returns 'f64' where values are f32"}},
-      {"no result", epilogue, "void f(float x) {}\n", {"'f' returns 'void' where values are f32"}},
-      {"a value of another type",
-       epilogue,
-       include + "f32 f(f64 x) { return x; }\n",
-       {"w.hip:3:11: error: values are f32 here, and this is f64"}},
-      {"a pointer",
-       epilogue,
-       include + "f32 f(const f32* x) { return *x; }\n",
-       {"values come as f32, f64 or i32, and this is 'const f32 *'; take f32 by value"}},
-      {"a reference", epilogue, include + "f32 f(f32& x) { return x; }\n", {"and this is 'f32 &'"}},
-      {"elements as stored", epilogue, include + "f32 f(bf16 x) { return 0; }\n", {"and this is 'bf16'"}},
-      {"no value",
-       epilogue,
-       "float f() { return 0; }\n",
-       {"w.hip:1:7), and an epilogue takes one value, and an element of each buffer"}},
-      {"one value of two",
-       operation,
-       "float f(float x) { return x; }\n",
-       {"w.hip:1:7), and an operation takes two values"}},
-      {"a prologue with a buffer",
-       "    prologue: {source: w.hip, function: f}\n",
-       "float f(float x, float bias) { return x; }\n",
-       {"and a prologue takes one value"}},
-      {"a buffer without a name",
-       epilogue,
-       "float f(float x, float) { return x; }\n",
-       {"w.hip:1:23: error: a parameter without a name; a buffer is called by it"}},
-      {"a buffer of a name that is taken",
-       epilogue,
-       "float f(float x, float output) { return x; }\n",
-       {"spec.yaml:8:41", "w.hip:1:24) would be a buffer of a name that means something else"}},
-      {"an argument that is no parameter",
-       "    epilogue: {source: w.hip, function: f, arguments: {bias: {}}}\n",
-       "float f(float x) { return x; }\n",
-       {"spec.yaml:8:56", "w.hip:1:7) after its value"}},
-      {"whole numbers for floats",
-       "    epilogue: {source: w.hip, function: f, arguments: {bias: {dtype: i32}}}\n",
-       "float f(float x, float bias) { return x; }\n",
-       {"whole numbers and floats do not mix"}},
-      {"the standard library",
-       epilogue,
-       "#include <cmath>\nfloat f(float x) { return std::exp(x); }\n",
-       {"w.hip:1:10: error: 'cmath' file not found"}},
-      {"a function of the library",
-       epilogue,
-       "float f(float x) { return expf(x); }\n",
-       {"w.hip:1:27: error: 'expf' is not there in a kernel: include <iris/device/math.hpp> and write exp()"}},
-      {"a template over two types",
-       epilogue,
-       "template <typename A, typename B> A f(A a, B b) { return a; }\n",
-       {"'f' must be a template over one type, that of its values, or no template"}},
-      {"two functions",
-       epilogue,
-       "float f(float x) { return x; }\nfloat f(double x) { return x; }\n",
-       {"several functions are called 'f'"}},
-      {"a variable", epilogue, "static int f;\n", {"there is no function 'f' here"}},
-      {"a syntax error", epilogue, "float f(float x) { return ; }\n", {"w.hip:1:20: error: non-void function"}},
-  };
-  return all;
-}
-
-// The file's text stands in a namespace for each role, and functions of C would be one and the same in both.
-TEST_F(UserFunctions, with_linkage_of_C_may_have_two_roles) {
-  write("c.hip",
-        "#include <iris/device/numeric.hpp>\nextern \"C\" {\n__device__ float twice(float x) { return 2 * x; }\n}\n"
-        "extern \"C\" __device__ float square(float x) { return x * x; }\n");
-  const irisgen::Plan planned = plan(description("all_reduce", "{n: 100}",
-                                                 "    prologue: {source: c.hip, function: twice}\n"
-                                                 "    epilogue: {source: c.hip, function: square}\n",
-                                                 "f32"));
-  const RunReport report = run(planned);
-  EXPECT_TRUE(report.verified);
-  EXPECT_TRUE(report.passed);
-}
-
-class WrongFunction : public UserFunctions, public testing::WithParamInterface<Wrong> {};
-
-TEST_P(WrongFunction, is_an_error_with_a_place) {
-  write("w.hip", GetParam().source);
-  const std::string report = problems_of(description("all_reduce", "{n: 30}", GetParam().lines, "f32"));
-  for (const std::string& expected : GetParam().expected)
-    EXPECT_NE(report.find(expected), std::string::npos) << expected << "\nis not in\n" << report;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, WrongFunction, testing::ValuesIn(wrong_functions()), [](const auto& param) {
-  std::string name = param.param.what;
-  for (char& c : name) c = c == ' ' ? '_' : c;
-  return name;
-});
 
 }  // namespace
 }  // namespace iris::test
