@@ -146,38 +146,37 @@ std::vector<std::string> Member::all_gather_among(const Subset& subset, const st
   if (const std::string why = why_in_vain(subset); !why.empty()) {
     throw std::runtime_error(call + " cannot be done: " + why);
   }
+  // Packed and unpacked without the lock: while it is held, nobody hears from this rank.
+  Message mine{.kind = Message::Kind::contribute, .text = call};
+  mine.bytes = Contribution{.subset = subset.name, .ranks = subset.ranks, .bytes = bytes}.pack();
   {
     const std::lock_guard lock(mutex_);
     if (leaving_) throw std::runtime_error(call + " cannot be done: this rank has left its world");
     result_.reset();
     deadlock_.clear();
     call_ = call;
-    ++call_number_;
-    const Contribution mine{.subset = subset.name, .ranks = subset.ranks, .bytes = bytes};
-    channel_->queue({.kind = Message::Kind::contribute, .call = call_number_, .text = call, .bytes = mine.pack()});
+    mine.call = ++call_number_;
+    channel_->queue(mine);
   }
   wake_.wake();
-  await_result(subset, call, known_news);
-  const std::lock_guard lock(mutex_);
-  const std::string result = std::exchange(result_, std::nullopt).value();
-  return unpack(result, subset.ranks.size());
+  return unpack(await_result(subset, call, known_news), subset.ranks.size());
 }
 
-/// Throws if there will be none. What comes of the hub does so in order: before a rank ends, the result of its last
-/// call.
-void Member::await_result(const Subset& subset, const std::string& call, std::uint64_t known_news) {
+/// The result of the call, packed. Throws if there will be none. What comes of the hub does so in order: before a rank
+/// ends, the result of its last call.
+std::string Member::await_result(const Subset& subset, const std::string& call, std::uint64_t known_news) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return result_.has_value() || !deadlock_.empty() || news_ != known_news; });
-      if (result_.has_value()) return;
+      if (result_.has_value()) return std::exchange(result_, std::nullopt).value();
       if (!deadlock_.empty()) throw DeadlockError(call + " cannot be done: " + deadlock_);
       known_news = news_;
     }
     std::string why = why_in_vain(subset);
     if (why.empty()) continue;
     const std::lock_guard lock(mutex_);
-    if (result_.has_value()) return;
+    if (result_.has_value()) return std::exchange(result_, std::nullopt).value();
     channel_->queue({.kind = Message::Kind::withdraw, .call = call_number_});
     wake_.wake();
     throw std::runtime_error(why.insert(0, call + " cannot be done: "));

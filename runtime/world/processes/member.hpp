@@ -56,7 +56,7 @@ class Member final : public Bootstrap, public std::enable_shared_from_this<Membe
   void take(Message& message);
   void lose_hub(const std::string& how);
   const std::string* first_loss() const;
-  void await_result(const Subset& subset, const std::string& call, std::uint64_t known_news);
+  std::string await_result(const Subset& subset, const std::string& call, std::uint64_t known_news);
   std::string why_in_vain(const Subset& subset) const;
 
   LaunchedProcess self_;
