@@ -56,10 +56,15 @@ Instructions disassemble(const CodeObject& code) {
   return instructions;
 }
 
+/// Whether it begins so: no other place is looked at, as a search would even where the expression says `^`.
+bool begins(const std::string& instruction, const std::regex& with) {
+  return std::regex_search(instruction, with, std::regex_constants::match_continuous);
+}
+
 std::size_t count(const Instructions& instructions, const std::string& expression) {
   const std::regex wanted(expression);
-  return static_cast<std::size_t>(std::ranges::count_if(
-      instructions, [&](const std::string& instruction) { return std::regex_search(instruction, wanted); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(instructions, [&](const std::string& instruction) { return begins(instruction, wanted); }));
 }
 
 /// How a target spells what system scope takes (AMDGPU backend guide, memory models of gfx90a and gfx942).
@@ -88,12 +93,12 @@ std::size_t count_releases(const Instructions& instructions, const Spelling& spe
   enum { nothing, written_back, waited } state = nothing;
   std::size_t releases = 0;
   for (const std::string& instruction : instructions) {
-    if (std::regex_search(instruction, write_back)) {
+    if (begins(instruction, write_back)) {
       state = written_back;
-    } else if (state == written_back && std::regex_search(instruction, wait)) {
+    } else if (state == written_back && begins(instruction, wait)) {
       state = waited;
-    } else if (std::regex_search(instruction, access)) {
-      if (state == waited && std::regex_search(instruction, store)) ++releases;
+    } else if (begins(instruction, access)) {
+      if (state == waited && begins(instruction, store)) ++releases;
       state = nothing;
     }
   }
