@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -14,7 +15,10 @@
 namespace iris {
 
 inline std::string pack(std::span<const std::string> texts) {
+  std::size_t total = 0;
+  for (const std::string& text : texts) total += sizeof(std::uint64_t) + text.size();
   std::string bytes;
+  bytes.reserve(total);
   for (const std::string& text : texts) {
     const std::uint64_t length = text.size();
     bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
