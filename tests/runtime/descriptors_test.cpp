@@ -13,15 +13,14 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <functional>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "error_words.hpp"
+#include "proc_self.hpp"
 #include "processes.hpp"
 #include "runtime/world/packing.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
@@ -44,10 +43,6 @@ std::string content_of(const Descriptor& file) {
   std::string content(100, '\0');
   const ssize_t length = ::pread(file.get(), content.data(), content.size(), 0);
   return length < 0 ? "unreadable" : content.substr(0, static_cast<std::size_t>(length));
-}
-
-std::ptrdiff_t open_files() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
 /// The contents of so many files, each another.
@@ -162,7 +157,7 @@ TEST(Descriptors, SayThatTooManyAreOpen) {
     const std::vector<std::string> offers = {rank_0.offer(20), rank_1.offer(0)};
     const std::vector<Descriptor> own = files_with(contents(0, 20));
     rank_0.complete(offers, own, nobody_is_gone, {});
-    const auto limit = static_cast<rlim_t>(open_files()) + 10;
+    const auto limit = static_cast<rlim_t>(test::open_files()) + 10;
     const rlimit few{limit, limit};
     ::setrlimit(RLIMIT_NOFILE, &few);
     return test::error_of([&] { rank_1.complete(offers, {}, nobody_is_gone, {}); });
@@ -196,11 +191,11 @@ void send_as_rank_1(const std::string& offer, std::size_t count) {
 /// Nobody who keeps to the rules sends more than he has said, and nothing of what he sends stays open.
 TEST(Descriptors, OfAMessageWithTooManyNoneIsKept) {
   for (const std::size_t count : {2, 3, 4}) {
-    const std::ptrdiff_t before = open_files();
+    const std::size_t before = test::open_files();
     GivenFiles given;
     EXPECT_EQ(hand_over({1, 1}, given, [&](const std::string& offer) { send_as_rank_1(offer, count); }), "");
     EXPECT_EQ(given, all_of({1, 1})) << count;
-    EXPECT_EQ(open_files(), before) << count;
+    EXPECT_EQ(test::open_files(), before) << count;
   }
 }
 

@@ -12,9 +12,15 @@
 /// What /proc/self says of this process.
 namespace iris::test {
 
-inline std::size_t open_files() {
+inline std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+inline std::size_t open_files() {
+  return entries_of("/proc/self/fd");
+}
+inline std::size_t threads() {
+  return entries_of("/proc/self/task");
 }
 
 inline std::size_t mappings() {

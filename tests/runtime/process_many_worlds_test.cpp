@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -26,11 +24,6 @@ using test::host_operation;
 using test::join;
 using test::mappings;
 using test::run_ranks;
-
-std::size_t count_of(const char* folder) {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
-}
 
 std::size_t resident_bytes() {
   std::size_t mapped = 0;
@@ -58,8 +51,8 @@ TEST(ProcessWorld, AThousandLeaveNothingBehind) {
         });
       }
       if (round == 99) {  // what is made once is there
-        files = count_of("/proc/self/fd");
-        threads = count_of("/proc/self/task");
+        files = test::open_files();
+        threads = test::threads();
         maps = mappings();
         bytes = resident_bytes();
       }
@@ -67,9 +60,8 @@ TEST(ProcessWorld, AThousandLeaveNothingBehind) {
     // A leak leaves something for each round from there on, or each tenth; allocators take some, too.
     const bool mapped = mappings() >= maps + 60;
     const bool grown = resident_bytes() >= bytes + most_growth;
-    return std::string(count_of("/proc/self/fd") == files ? "" : "descriptors ") +
-           (count_of("/proc/self/task") == threads ? "" : "threads ") + (mapped ? "mappings " : "") +
-           (grown ? "memory" : "");
+    return std::string(test::open_files() == files ? "" : "descriptors ") +
+           (test::threads() == threads ? "" : "threads ") + (mapped ? "mappings " : "") + (grown ? "memory" : "");
   });
   expect_all_say(outcomes, "");
 }
