@@ -91,6 +91,7 @@ RunOutcome run_plan(const Plan& plan, const RunCommand& command, Progress& progr
                            .verify = !command.no_verify,
                            .reference = command.no_verify ? nullptr : iris::reference_of(plan),
                            .processes = command.processes,
+                           .keep_outputs = !outputs.empty(),
                            .inputs = std::move(inputs.buffers),
                            .build_watched = {},
                            .progress = {}};

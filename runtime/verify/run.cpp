@@ -212,6 +212,7 @@ RunReport Run::execute() {
         tell_watched(data);
         return std::move(report_);
       }
+      if (!options_.keep_outputs) continue;
       for (std::size_t i = 0; i < outputs_.size(); ++i) report_.outputs[i].content = std::move(data.outputs[i]);
     }
   }

@@ -1,5 +1,6 @@
 #include "runtime/verify/run_parts.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <stdexcept>
@@ -38,6 +39,7 @@ std::string pack_part(const RunReport& report, int rank) {
   const Numbers numbers{report.elements, report.wrong, report.worst};
   std::vector<std::string> outputs;
   for (const RunOutput& output : report.outputs) {
+    if (output.content.empty()) continue;
     const std::vector<std::byte>& content = output.content.at(static_cast<std::size_t>(rank));
     outputs.emplace_back(reinterpret_cast<const char*>(content.data()), content.size());
   }
@@ -49,11 +51,13 @@ void merge_parts(std::span<const std::string> parts, RunReport& report) {
   report.elements = report.wrong = 0;
   report.worst = {};
   report.violations.clear();
+  const auto kept = static_cast<std::size_t>(
+      std::ranges::count_if(report.outputs, [](const RunOutput& output) { return !output.content.empty(); }));
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     const std::vector<std::string> part = unpack(parts[rank], 3);
     add_numbers(part[0], report);
     for (std::string& violation : unpack(part[1])) report.violations.push_back(std::move(violation));
-    const std::vector<std::string> outputs = unpack(part[2], report.outputs.size());
+    const std::vector<std::string> outputs = unpack(part[2], kept);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const auto bytes = std::as_bytes(std::span(outputs[i]));
       report.outputs[i].content.at(rank).assign(bytes.begin(), bytes.end());

@@ -117,6 +117,28 @@ TEST(Run, TakesInputsAndGivesOutputs) {
   }
 }
 
+TEST(Run, KeepsNoOutputsWhereNoneAreWanted) {
+  RunOptions options = options_of(1000);
+  options.keep_outputs = false;
+  const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
+  EXPECT_TRUE(report.passed);
+  EXPECT_EQ(report.elements, 3000);
+  EXPECT_EQ(report.outputs.at(0).shape, (std::vector<std::int64_t>{1, 1000}));
+  EXPECT_TRUE(report.outputs.at(0).content.empty());
+}
+
+TEST(Run, KeepsNoOutputsOfProcessesWhereNoneAreWanted) {
+  RunOptions options = options_of(1000);
+  options.keep_outputs = false;
+  options.processes = true;
+  const auto outcomes = test::run_ranks(3, [&](int) {
+    const RunReport report = run_operation(host_operation("sum_of_three", 3), options);
+    return std::to_string(report.elements) + (report.passed ? " right" : " wrong") +
+           (report.outputs.at(0).content.empty() ? ", none kept" : ", kept");
+  });
+  for (const auto& outcome : outcomes) EXPECT_EQ(outcome.said, "3000 right, none kept");
+}
+
 TEST(Run, RefusesInputsThatDoNotFit) {
   const BuiltOperation built = host_operation("sum_of_three", 3);
   const auto failure = [&](const std::string& name, const BuffersOfRanks& buffers) {

@@ -30,6 +30,7 @@ struct RunOptions {
   /// This process is one rank, and runs, gives inputs to and verifies that alone (World::join). Collective: all say the
   /// same. The report is of all ranks, and the same in all processes but for times.
   bool processes = false;
+  bool keep_outputs = true;                           ///< RunReport::outputs with contents, which processes exchange
   bool in_place = false;                              ///< the output in the memory of the input, as the manifest allows
   std::size_t heap_bytes = 0;                         ///< of each rank; 0: as much as the run needs
   std::map<std::string, BuffersOfRanks> inputs = {};  ///< by argument; one that is absent gets random data
@@ -54,7 +55,7 @@ struct WorstElement {
 struct RunOutput {
   std::string name;
   std::vector<std::int64_t> shape;  ///< on each rank
-  BuffersOfRanks content;
+  BuffersOfRanks content;           ///< empty where that was not asked for
 };
 
 struct RunReport {

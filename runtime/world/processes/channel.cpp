@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace iris {
@@ -30,28 +33,47 @@ Channel::Channel(Descriptor socket) : socket_(std::move(socket)) {
   ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-void Channel::queue(const Message& message) {
+void Channel::queue(const Message& message, std::span<const Bytes> more) {
+  std::size_t length = message.bytes.size();
+  for (const Bytes& bytes : more) length += bytes->size();
   const Header header{static_cast<std::uint32_t>(message.kind), message.rank, message.call, message.text.size(),
-                      message.bytes.size()};
-  output_.append(reinterpret_cast<const char*>(&header), sizeof header);
-  output_ += message.text;
-  output_ += message.bytes;
+                      length};
+  std::string own;
+  own.reserve(sizeof header + message.text.size() + message.bytes.size());
+  own.append(reinterpret_cast<const char*>(&header), sizeof header);
+  own += message.text;
+  own += message.bytes;
+  output_.push_back(std::make_shared<const std::string>(std::move(own)));
+  std::ranges::copy_if(more, std::back_inserter(output_), [](const Bytes& bytes) { return !bytes->empty(); });
 }
 
 bool Channel::send() {
   while (has_output()) {
-    const ssize_t count = ::send(socket_.get(), output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
-    if (count < 0) return must_wait(errno);
-    sent_ += static_cast<std::size_t>(count);
+    std::array<iovec, 16> parts{};
+    const std::size_t count = std::min(parts.size(), output_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t begin = i == 0 ? sent_ : 0;
+      // sendmsg() takes what it reads as what it might write.
+      parts[i] = {const_cast<char*>(output_[i]->data()) + begin, output_[i]->size() - begin};
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (sent < 0) return must_wait(errno);
+    sent_ += static_cast<std::size_t>(sent);
+    while (has_output() && sent_ >= output_.front()->size()) {
+      sent_ -= output_.front()->size();
+      output_.pop_front();
+    }
   }
-  output_.clear();
-  sent_ = 0;
   return true;
 }
 
 bool Channel::receive(std::vector<Message>& messages, std::size_t most) {
   std::array<char, 1 << 16> buffer;
-  for (;;) {
+  for (const std::uint64_t before = received_;;) {
+    if (received_ - before >= most_at_once) return take_messages(messages, most);
     // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): the socket does not block
     const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (count < 0 && must_wait(errno)) return take_messages(messages, most);

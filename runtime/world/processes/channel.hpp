@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,12 +42,18 @@ class Channel {
  public:
   /// Messages longer than this are not taken from the other side.
   static constexpr std::size_t most_bytes = std::size_t{1} << 34;
+  /// receive() returns after so many bytes where more are there, for whoever calls it has others to attend to.
+  static constexpr std::size_t most_at_once = std::size_t{1} << 24;
+  /// Of a message, to be sent as they are: other channels may hold the same.
+  using Bytes = std::shared_ptr<const std::string>;
 
   explicit Channel(Descriptor socket);
 
   int number() const { return socket_.get(); }
-  void queue(const Message& message);
-  bool has_output() const { return sent_ < output_.size(); }
+  void queue(const Message& message) { queue(message, {}); }
+  /// With these after the message's own bytes. They are not copied.
+  void queue(const Message& message, std::span<const Bytes> more);
+  bool has_output() const { return !output_.empty(); }
   /// Both are false once the other side is gone, or talks nonsense. What it had said before is received nevertheless.
   bool send();
   bool receive(std::vector<Message>& messages, std::size_t most = most_bytes);
@@ -55,8 +64,8 @@ class Channel {
   bool take_messages(std::vector<Message>& messages, std::size_t most);
 
   Descriptor socket_;
-  std::string output_;
-  std::size_t sent_ = 0;  // of it
+  std::deque<Bytes> output_;  // none of them empty
+  std::size_t sent_ = 0;      // of the first
   std::string input_;
   std::uint64_t received_ = 0;
 };

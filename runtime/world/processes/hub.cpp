@@ -18,7 +18,7 @@ namespace iris {
 namespace {
 
 /// Changes with what processes say to one another.
-constexpr const char* protocol = "irisgen processes 3";
+constexpr const char* protocol = "irisgen processes 4";
 
 constexpr std::size_t most_of_stranger = 4096;
 constexpr std::size_t most_strangers = 64;
@@ -34,7 +34,7 @@ std::string pack_hello(const std::string& job, int size, int rank) {
 }
 
 std::string Contribution::pack() const {
-  std::vector<std::string> texts = {subset, bytes};
+  std::vector<std::string> texts = {subset, packed};
   for (const int rank : ranks) texts.push_back(std::to_string(rank));
   return iris::pack(texts);
 }
@@ -42,7 +42,7 @@ std::string Contribution::pack() const {
 Contribution Contribution::of(const std::string& packed, int size) {
   std::vector<std::string> texts = unpack(packed);
   if (texts.size() < 3) throw std::runtime_error("another process contributed to a call of nobody");
-  Contribution contribution{.subset = std::move(texts[0]), .bytes = std::move(texts[1])};
+  Contribution contribution{.subset = std::move(texts[0]), .packed = std::move(texts[1])};
   for (const std::string& rank : std::span(texts).subspan(2)) {
     contribution.ranks.push_back(std::stoi(rank));
     if (contribution.ranks.back() < 0 || contribution.ranks.back() >= size) {
@@ -240,19 +240,18 @@ void Hub::take(std::size_t rank, Message& message) {
 void Hub::conclude_round(const Contribution& last) {
   if (!missing_from(last).empty()) return;
   const std::vector<int> ranks = last.ranks;
-  std::vector<std::string> parts;
+  // Shared by the channels and never copied: nobody hears from the hub meanwhile, and they may be very many bytes.
+  std::vector<Channel::Bytes> parts;
   parts.reserve(ranks.size());
   for (const int rank : ranks) {
     Seat& seat = seats_[static_cast<std::size_t>(rank)];
-    parts.push_back(std::move(seat.contribution.bytes));
+    parts.push_back(std::make_shared<const std::string>(std::move(seat.contribution.packed)));
     seat.contribution = {};
     seat.waits = false;
   }
-  Message result{.kind = Message::Kind::result, .bytes = pack(parts)};
   for (const int rank : ranks) {
-    Seat& seat = seats_[static_cast<std::size_t>(rank)];
-    result.call = seat.call;
-    seat.channel->queue(result);
+    const Seat& seat = seats_[static_cast<std::size_t>(rank)];
+    seat.channel->queue({.kind = Message::Kind::result, .call = seat.call}, parts);
   }
 }
 

@@ -21,7 +21,7 @@ namespace iris {
 struct Contribution {
   std::string subset = {};      ///< its name; empty for all ranks
   std::vector<int> ranks = {};  ///< ascending
-  std::string bytes = {};
+  std::string packed = {};      ///< by itself, so that all ranks' parts, one after another, are packed
 
   std::string pack() const;
   /// Throws std::runtime_error for what pack() did not make of ranks below `size`.

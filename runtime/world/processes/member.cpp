@@ -148,7 +148,7 @@ std::vector<std::string> Member::all_gather_among(const Subset& subset, const st
   }
   // Packed and unpacked without the lock: while it is held, nobody hears from this rank.
   Message mine{.kind = Message::Kind::contribute, .text = call};
-  mine.bytes = Contribution{.subset = subset.name, .ranks = subset.ranks, .bytes = bytes}.pack();
+  mine.bytes = Contribution{.subset = subset.name, .ranks = subset.ranks, .packed = pack(std::span(&bytes, 1))}.pack();
   {
     const std::lock_guard lock(mutex_);
     if (leaving_) throw std::runtime_error(call + " cannot be done: this rank has left its world");
