@@ -22,6 +22,7 @@ struct Config {
   static constexpr i32 comm_blocks = 2;
   static constexpr i32 threads = 64;
   static constexpr i32 vector = 2;
+  static constexpr i32 line = 2;
   static constexpr i32 unroll = 2;
   static constexpr i32 portions = 2;
   static constexpr i32 parts = 3;

@@ -1,26 +1,46 @@
 #include "generator/plan/lines.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace irisgen {
 namespace {
 
-/// A slot for the lines of each rank's message.
-iris::ByteSize mailboxes_of(const Problem& problem, int of_line, int parts) {
-  const std::vector<Dimension> message = {{"m"}, {"n"}};
-  const int slots = 2 * problem.world;  // each element travels beside as many bytes of marks
-  const bool empty = static_count(problem, message) == 0;
-  iris::ByteSize bytes = workspace_of(problem, static_cast<int>(divide_up(slots, parts)),
-                                      empty ? std::vector<Dimension>{} : message, problem.dtype, of_line);
+constexpr std::int64_t line_size = 16;  // bytes, elements and marks
+
+/// A slot for the lines of each rank's message, or of a part of it.
+iris::ByteSize mailboxes_of(const Problem& problem, std::int64_t of_line, std::int64_t parts) {
+  if (const auto count = static_count(problem, {{"m"}, {"n"}})) {
+    const std::int64_t lines = divide_up(std::max<std::int64_t>(1, divide_up(*count, of_line)), parts);
+    return {.terms = {{2 * round_up(problem.world * lines * line_size, heap_alignment), {}}}};
+  }
+  const std::int64_t bytes = iris::bytes_of(problem.dtype);
   // A part has less than two lines more than its share of all elements.
-  if (parts > 1) bytes.terms.push_back({2 * round_up(std::int64_t{2} * slots * line_bytes, heap_alignment), {}});
-  return bytes;
+  return workspace_of(problem, problem.world, {{"m"}, {"n", line_size, of_line * bytes * parts}}, problem.dtype,
+                      static_cast<int>(2 * line_size / bytes));
+}
+
+/// Bytes of elements in each line.
+std::int64_t bytes_of_line(const Request& request, int parts) {
+  const Problem& problem = request.problem;
+  const std::int64_t bytes = iris::bytes_of(problem.dtype);
+  const std::int64_t from = request.target.wide_lines_from;
+  const auto count = static_count(problem, {{"m"}, {"n"}});
+  const bool is_long = from > 0 && count && (problem.world - 1) * *count * bytes / parts > from;
+  // Wide lines begin on boundaries of 4 bytes, and elements of 8 do not fill them.
+  const bool fits = bytes < 8 && request.wanted("vector").value_or(1) * bytes <= 4;
+  return is_long && fits ? 12 : 8;
 }
 
 }  // namespace
 
 Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& lines) {
   const Problem& problem = request.problem;
-  const int vector = choose_vector_of(request, kernel, line_bytes, problem.dtype, lines.run);
+  const std::int64_t line_bytes = bytes_of_line(request, lines.parts);
   const int of_line = static_cast<int>(line_bytes / iris::bytes_of(problem.dtype));
+  const int vector = choose_vector_of(request, kernel, line_bytes & -line_bytes, problem.dtype, lines.run);
+  add_number(kernel, "line", of_line, "elements in a line",
+             line_bytes == 8 ? "8 bytes, half of them beside each of two marks" : "12 bytes before one mark");
   auto message = static_count(problem, {{"m"}, {"n"}});
   if (message) *message = divide_up(*message, lines.parts);
   choose_grid(request, kernel, message, of_line);
@@ -30,9 +50,17 @@ Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& li
   return draft_of(std::move(kernel), lines.in_place);
 }
 
-std::vector<Work> work_of_lines(const Problem& problem, double memory_factor) {
+double line_factor(const Problem& problem, const Draft& draft) {
+  return static_cast<double>(line_size) /
+         static_cast<double>(draft.kernels[0].number("line") * iris::bytes_of(problem.dtype));
+}
+
+std::vector<Work> work_of_lines(const Problem& problem, const Draft& draft, double in_lines, double plain) {
   const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = 2 * (problem.world - 1) * bytes, .memory_bytes = memory_factor * bytes, .lines = 1}};
+  const double factor = line_factor(problem, draft);
+  return {{.link_bytes = factor * (problem.world - 1) * bytes,
+           .memory_bytes = (factor * in_lines + plain) * bytes,
+           .lines = 1}};
 }
 
 }  // namespace irisgen

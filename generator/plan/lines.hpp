@@ -8,9 +8,6 @@
 /// The low_latency variants of all collectives: elements travel in lines that carry their own flags (device/lines.hpp).
 namespace irisgen {
 
-/// Of elements in a line, which has as many bytes of marks.
-inline constexpr std::int64_t line_bytes = 8;
-
 /// What their kernels differ in, beside their template.
 struct LineKernel {
   std::vector<Argument> arguments;
@@ -20,11 +17,15 @@ struct LineKernel {
   int parts = 1;  ///< that the m · n elements come in, each of them a message of its own
 };
 
-/// Completes a kernel that has been started, and has the constants of its own.
+/// Completes a kernel that has been started, and has the constants of its own. Lines hold 12 bytes of elements where
+/// much is sent and the target can, else 8: accesses to memory are narrower then, by which short messages lose more.
 Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& lines);
 
-/// Of a rank that sends a message of m · n elements to each peer, or one to all, and reads and writes so many times as
-/// many bytes of its own memory.
-std::vector<Work> work_of_lines(const Problem& problem, double memory_factor);
+/// Bytes on the way for each byte of elements.
+double line_factor(const Problem& problem, const Draft& draft);
+
+/// Of a rank that sends a message of m · n elements to each peer, or one to all, and has so many in its own memory
+/// that are read or written: in lines, and without.
+std::vector<Work> work_of_lines(const Problem& problem, const Draft& draft, double in_lines, double plain);
 
 }  // namespace irisgen

@@ -1,4 +1,3 @@
-#include "generator/plan/lines.hpp"
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 
@@ -68,6 +67,7 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
 }
 
 iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows) {
+  constexpr std::int64_t line_bytes = 8;  // of elements, beside as many of marks: as RowMailbox of device/
   const std::int64_t bytes_of_result = iris::bytes_of(problem.result);
   iris::ByteSize size = slots_of(problem, 2 * std::int64_t{problem.world}, {rows.extent, rows.divisor},
                                  {"n", line_bytes / bytes_of_result}, 2 * line_bytes);

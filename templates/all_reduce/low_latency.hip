@@ -13,16 +13,16 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const Rows all = {1, m * n, m * n};
 
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    const auto values = MessageLine<Config::Element, Config::vector>(all, line, /*aligned=*/true).load(input);
+    const auto values = MessageLine<Config>(all, line, /*aligned=*/true).load(input);
 #pragma unroll
     for (i32 offset = 0; offset < Config::world; ++offset) {
       mailbox.send(line, values, peer_at<Config::world>(context, offset));
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
-    const MessageLine<Config::Element, Config::vector> place(all, line, /*aligned=*/true);
+    const MessageLine<Config> place(all, line, /*aligned=*/true);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);
     place.store(output.data, output.finish(place.first(), sums, place.held()));
   }

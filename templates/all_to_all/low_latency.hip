@@ -7,7 +7,7 @@
 // the output may be the input.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
-  using Line = MessageLine<Config::Element, Config::vector>;
+  using Line = MessageLine<Config>;
   const Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, m * n);
   const ThreadGroup threads = grid_threads<Config>();
@@ -23,7 +23,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
 #pragma unroll

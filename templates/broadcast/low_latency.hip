@@ -8,7 +8,7 @@ __device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const 
                                             const Config::Element* input, Config::Element* output, const Rows& all) {
   const ThreadGroup threads = grid_threads<Config>();
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    const MessageLine<Config::Element, Config::vector> place(all, line, /*aligned=*/true);
+    const MessageLine<Config> place(all, line, /*aligned=*/true);
     const auto values = place.load(input);
 #pragma unroll
     for (i32 offset = 1; offset < Config::world; ++offset) {
@@ -17,7 +17,7 @@ __device__ __forceinline__ void send_to_all(const Launch<Config>& launch, const 
     place.store(output, values);
   }
   for (i64 offset = 1 + threads.index; offset < Config::world; offset += threads.size) {
-    LinePack<Config::Element> empty;
+    LinePack<Config> empty;
     mailbox.receive_from(0, peer_at<Config::world>(launch.context, static_cast<i32>(offset)), empty);
   }
 }
@@ -32,8 +32,8 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const ThreadGroup threads = grid_threads<Config>();
   if (threads.index == 0) mailbox.send(0, {}, Config::root);
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> values;
+    LinePack<Config> values;
     if (!mailbox.receive_from(line, Config::root, values)) break;
-    MessageLine<Config::Element, Config::vector>(all, line, /*aligned=*/true).store(output, values);
+    MessageLine<Config>(all, line, /*aligned=*/true).store(output, values);
   }
 }

@@ -7,7 +7,7 @@
 // writes it has read, so the output may be the shard of the rank's own.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
                                        const Output<Config>& output, i64 m, i64 n) {
-  using Line = MessageLine<Config::Element, Config::vector>;
+  using Line = MessageLine<Config>;
   const Launch<Config> launch(context);
   const i64 count = m * n;
   const Mailbox<Config> mailbox(launch, count);
@@ -24,7 +24,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);

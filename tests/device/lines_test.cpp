@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "tests/device/fake_engine.hpp"
@@ -9,30 +10,36 @@
 namespace iris::device {
 namespace {
 
-struct Config {
+template <typename T, i32 elements, i32 width>
+struct Lines {
   static constexpr i32 world = 2;
-  using Element = f32;
+  static constexpr i32 line = elements;
+  static constexpr i32 vector = width;
+  using Element = T;
 };
+using Config = Lines<f32, 2, 2>;
+using i16 = std::int16_t;
 
 TEST(Lines, AreAtLeastOneOfEachMessage) {
-  EXPECT_EQ(lines_of<f32>(0), 1);
-  EXPECT_EQ(lines_of<f32>(2), 1);
-  EXPECT_EQ(lines_of<f32>(3), 2);
-  EXPECT_EQ(lines_of<f64>(3), 3);
-  EXPECT_EQ(lines_of<bf16>(9), 3);
+  EXPECT_EQ(lines_of<2>(0), 1);
+  EXPECT_EQ(lines_of<2>(2), 1);
+  EXPECT_EQ(lines_of<2>(3), 2);
+  EXPECT_EQ(lines_of<1>(3), 3);
+  EXPECT_EQ(lines_of<6>(13), 3);
 }
 
-/// What a message of i32 looks like after it was cut into lines and put together elsewhere.
-template <int vector>
+/// What a message of i32, or of i16 in wide lines, looks like after it was cut into lines and put together elsewhere.
+template <int vector, int line = 2, typename T = i32>
 void expect_copied(const Rows& from, const Rows& to, bool aligned = true) {
-  std::vector<i32> source(static_cast<std::size_t>(from.rows * from.stride) + 2);
-  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<i32>(i) + 1;
-  std::vector<i32> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
-  for (i64 line = 0; line < lines_of<i32>(from.count()); ++line) {
-    const LinePack<i32> values = MessageLine<i32, vector>(from, line, aligned).load(source.data());
-    MessageLine<i32, vector>(to, line, aligned).store(copy.data(), values);
+  using Config = Lines<T, line, vector>;
+  std::vector<T> source(static_cast<std::size_t>(from.rows * from.stride) + 2);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<T>(i + 1);
+  std::vector<T> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
+  for (i64 number = 0; number < lines_of<line>(from.count()); ++number) {
+    const LinePack<Config> values = MessageLine<Config>(from, number, aligned).load(source.data());
+    MessageLine<Config>(to, number, aligned).store(copy.data(), values);
   }
-  std::vector<i32> expected(copy.size(), -1);
+  std::vector<T> expected(copy.size(), -1);
   for (i64 row = 0; row < from.rows; ++row) {
     for (i64 column = 0; column < from.columns; ++column) {
       const i64 element = row * from.columns + column;
@@ -40,7 +47,7 @@ void expect_copied(const Rows& from, const Rows& to, bool aligned = true) {
           source[static_cast<std::size_t>(row * from.stride + column)];
     }
   }
-  EXPECT_EQ(copy, expected) << from.rows << " x " << from.columns << " by " << vector;
+  EXPECT_EQ(copy, expected) << from.rows << " x " << from.columns << " by " << vector << " in lines of " << line;
 }
 
 TEST(Lines, HoldWhatLiesWithinTheMessage) {
@@ -48,6 +55,21 @@ TEST(Lines, HoldWhatLiesWithinTheMessage) {
     expect_copied<2>({1, count, count}, {1, count, count});
     expect_copied<2>({1, count, count}, {1, count, count}, false);
     expect_copied<1>({1, count, count}, {1, count, count});
+  }
+}
+
+TEST(Lines, OfTwelveBytesHoldWhatLiesWithinTheMessage) {
+  for (const i64 count : {0, 1, 2, 3, 5, 6, 7, 12, 16}) {
+    expect_copied<1, 3>({1, count, count}, {1, count, count});
+    expect_copied<1, 3>({1, count, count}, {1, count, count}, false);
+    expect_copied<2, 6, i16>({1, count, count}, {1, count, count});
+    expect_copied<2, 6, i16>({1, count, count}, {1, count, count}, false);
+    expect_copied<1, 6, i16>({1, count, count}, {1, count, count});
+  }
+  for (const i64 columns : {1, 2, 4, 5, 7}) {
+    expect_copied<1, 3>({3, columns, columns + 4}, {3, columns, columns + 2});
+    expect_copied<2, 6, i16>({3, columns, columns + 4}, {3, columns, columns + 1}, false);
+    expect_copied<2, 6, i16>({3, 2 * columns, 2 * columns + 4}, {3, 2 * columns, 2 * columns + 2});
   }
 }
 
@@ -63,9 +85,12 @@ TEST(Lines, CrossTheEndsOfRows) {
 
 TEST(Lines, AreZeroBeyondTheMessage) {
   const std::vector<f32> values = {1, 2, 3, 4};
-  const LinePack<f32> line = MessageLine<f32, 2>({1, 3, 3}, 1, true).load(values.data());
+  const LinePack<Config> line = MessageLine<Config>({1, 3, 3}, 1, true).load(values.data());
   EXPECT_EQ(line[0], 3);
   EXPECT_EQ(line[1], 0);
+  using Wide = Lines<f32, 3, 1>;
+  EXPECT_EQ(MessageLine<Wide>({1, 4, 4}, 1, true).load(values.data())[0], 4);
+  EXPECT_EQ(MessageLine<Wide>({1, 4, 4}, 1, true).load(values.data())[2], 0);
 }
 
 TEST(Mark, IsThatOfTheLaunchAndNeverZero) {
@@ -113,12 +138,12 @@ TEST_F(MailboxTest, BringsLinesOfEveryRankInItsSlot) {
   }
   for (const i32 rank : {0, 1}) {
     run(rank, [&](const Mailbox<Config>& mailbox) {
-      LinePack<f32> from[2];
+      LinePack<Config> from[2];
       ASSERT_TRUE(mailbox.receive(1, from));
       EXPECT_EQ(from[0][0], 1);
       EXPECT_EQ(from[0][1], -1);
       EXPECT_EQ(from[1][0], 11);
-      LinePack<f32> one;
+      LinePack<Config> one;
       ASSERT_TRUE(mailbox.receive_from(0, 1, one));
       EXPECT_EQ(one[1], -10);
     });
@@ -137,7 +162,7 @@ TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
     EXPECT_EQ(what, Wait::arrival);
   };
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<f32> values;
+    LinePack<Config> values;
     EXPECT_FALSE(mailbox.receive_from(0, 1, values));
   });
   EXPECT_EQ(asked, (std::vector<i32>{1, 1}));
@@ -149,10 +174,42 @@ TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
   EXPECT_EQ(heaps.fault.seen, u64{5} << flag_step_bits);
 }
 
+TEST_F(MailboxTest, BringsLinesOfTwelveBytesBeforeOneMark) {
+  using Wide = Lines<f32, 3, 1>;
+  std::vector<i32> asked;
+  engine.on_wait = [&](const u64*, u64 at_least, i32 peer, Wait) {
+    asked.push_back(peer);
+    EXPECT_EQ(at_least, u64{1} << 32);
+  };
+  const auto run_wide = [&](i32 rank, const auto& body) {
+    const Context context = heaps.context(rank);
+    *context.launches = {0, 0};
+    engine.run(0, 0, [&] {
+      const Launch<Wide> launch(context);
+      body(Mailbox<Wide>(launch, 6));
+    });
+  };
+  run_wide(1, [](const Mailbox<Wide>& mailbox) {
+    ASSERT_EQ(mailbox.lines(), 2);
+    mailbox.send(1, {{1, -2, 3}}, 0);
+  });
+  run_wide(0, [](const Mailbox<Wide>& mailbox) {
+    LinePack<Wide> values;
+    ASSERT_TRUE(mailbox.receive_from(1, 1, values));
+    EXPECT_EQ(values[0], 1);
+    EXPECT_EQ(values[1], -2);
+    EXPECT_EQ(values[2], 3);
+    EXPECT_FALSE(mailbox.receive_from(0, 1, values));
+  });
+  EXPECT_EQ(asked, (std::vector<i32>{1, 1}));
+  EXPECT_EQ(heaps.fault.seen, 0u);
+  EXPECT_EQ(heaps.fault.peer, 1);
+}
+
 TEST_F(MailboxTest, NamesTheRankWhoseLineLacks) {
   run(0, [](const Mailbox<Config>& mailbox) { mailbox.send(0, {{1, 2}}, 0); });
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<f32> from[2];
+    LinePack<Config> from[2];
     EXPECT_FALSE(mailbox.receive(0, from));
   });
   EXPECT_EQ(heaps.fault.peer, 1);
@@ -163,11 +220,11 @@ TEST_F(MailboxTest, BringsLinesOfThoseWhoComeAfterARankInACircle) {
     run(rank, [&](const Mailbox<Config>& mailbox) { mailbox.send(1, {{static_cast<f32>(rank), 5}}, 0); });
   }
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<f32> from[2];
+    LinePack<Config> from[2];
     ASSERT_TRUE(mailbox.receive_after(0, 1, from));
     EXPECT_EQ(from[0][0], 1);
     EXPECT_EQ(from[1][0], 0);
-    LinePack<f32> one[1];
+    LinePack<Config> one[1];
     ASSERT_TRUE(mailbox.receive_after(1, 1, one));
     EXPECT_EQ(one[0][0], 0);
   });
@@ -179,7 +236,7 @@ TEST_F(MailboxTest, NamesTheRankInTheCircleWhoseLineLacks) {
   std::vector<i32> asked;
   engine.on_wait = [&](const u64*, u64, i32 peer, Wait) { asked.push_back(peer); };
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<f32> from[2];
+    LinePack<Config> from[2];
     EXPECT_FALSE(mailbox.receive_after(0, 1, from));
   });
   EXPECT_EQ(asked, (std::vector<i32>{1, 1, 0, 0}));
@@ -200,6 +257,7 @@ struct ScriptedWords {
   }
   static u64 nanoseconds() { return clock += 100; }
   static void pause() {}
+  template <int marks = 2>
   static i32 run(u32 arrival, std::size_t word, platform::Words (&seen)[2]) {
     polls = 0;
     clock = 0;
@@ -207,7 +265,7 @@ struct ScriptedWords {
     late_word = word;
     const u64 numbers[2] = {0, 1};
     const u64* const places[2] = {&numbers[0], &numbers[1]};
-    return platform::poll_words<ScriptedWords>(places, 7, 1000, seen);
+    return platform::poll_words<ScriptedWords, marks>(places, 7, 1000, seen);
   }
 };
 
@@ -221,6 +279,15 @@ TEST(PollWords, WaitsUntilBothWordsOfEachPairHaveCome) {
     EXPECT_EQ(static_cast<u32>(seen[1].values[0]), 1u);
     EXPECT_EQ(static_cast<u32>(seen[1].values[1]), 5u);
   }
+}
+
+TEST(PollWords, LooksAtTheLastWordAloneWhereBothComeTogether) {
+  platform::Words seen[2];
+  EXPECT_EQ(ScriptedWords::run<1>(300, 1, seen), -1);
+  EXPECT_EQ(ScriptedWords::polls, 300u);
+  EXPECT_EQ(ScriptedWords::run<1>(300, 0, seen), -1);
+  EXPECT_EQ(ScriptedWords::polls, 1u) << "the first word is data";
+  EXPECT_EQ(ScriptedWords::run<1>(~0u, 1, seen), 1);
 }
 
 TEST(PollWords, GivesUpAfterTheTimeoutAndSaysWhich) {

@@ -151,7 +151,7 @@ TEST(Launcher, TellsWhatMayBeInPlaceInEveryBuild) {
                   "/// In place: the smaller of input and output may be block `rank` of the larger.\n");
   // Small messages go in lines, through a workspace; eight ranks' are no longer small.
   const std::string differs =
-      launcher_of("{name: g, pattern: all_to_all, dtype: f32, world: [2, 8], shape: {n: 64000}}", {"sm_90a"});
+      launcher_of("{name: g, pattern: all_to_all, dtype: f32, world: [2, 8], shape: {n: 300000}}", {"sm_90a"});
   expect_contains(differs, "/// In place, in a world of 2 for sm_90a: the output may be the input.\n");
   expect_contains(differs, "/// In place, in a world of 8 for sm_90a: not possible.\n");
 }

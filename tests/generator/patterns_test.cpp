@@ -227,8 +227,9 @@ TEST(Vector, IsAsWideAsRunsAllow) {
   EXPECT_EQ(vector("all_gather", "{m: 2, n: 85002}", ", shard: n"), 2);  // every row of a shard must
   EXPECT_EQ(vector("all_to_all", "{m: 2, n: 85002}"), 2);
   const std::string lines = ", variant: low_latency";
-  EXPECT_EQ(vector("all_reduce", "{n: 85002}", lines), 2);  // 8 bytes
-  EXPECT_EQ(vector("all_gather", "{n: 85003}", lines), 1);
+  EXPECT_EQ(vector("all_reduce", "{n: 30}", lines), 2);  // 8 bytes
+  EXPECT_EQ(vector("all_gather", "{n: 33}", lines), 1);
+  EXPECT_EQ(vector("all_reduce", "{n: 85002}", lines), 1);  // lines of 12 bytes begin on boundaries of 4
   EXPECT_EQ(vector("all_to_all", "{n: 7}"), 1);
   EXPECT_EQ(vector("all_gather", "{n: dynamic}", direct), 4);
 }
@@ -298,9 +299,10 @@ TEST(Broadcast, IsScatteredAndGatheredWhereItIsLarge) {
   };
   EXPECT_EQ(variant("1024"), "low_latency");
   EXPECT_EQ(variant("524288"), "low_latency_scatter_gather");
-  EXPECT_EQ(variant("4194304"), "scatter_gather");
+  EXPECT_EQ(variant("4194304"), "low_latency_scatter_gather");
+  EXPECT_EQ(variant("16777216"), "scatter_gather");
   EXPECT_EQ(variant("536870912"), "chain");
-  EXPECT_EQ(plan("broadcast", "dtype: bf16, world: 2, shape: {n: 2097152}", "sm_90a").variant, "direct");
+  EXPECT_EQ(plan("broadcast", "dtype: bf16, world: 2, shape: {n: 4194304}", "sm_90a").variant, "direct");
   EXPECT_EQ(plan("broadcast", "dtype: bf16, world: 2, shape: {n: 33554432}", "sm_90a").variant, "chain");
 }
 

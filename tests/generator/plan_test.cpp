@@ -219,9 +219,10 @@ TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {
   EXPECT_EQ(plan.kernels.front().variant, "low_latency");
   EXPECT_EQ(plan.kernels.back().variant, "two_shot");
   EXPECT_EQ(plan.schedules.back().up_to, iris::every_size);
-  // What is static chooses alike on both sides of each limit.
+  // What is static chooses alike on both sides of each limit, with lines as where the size is open (lines.hpp).
   const auto variant_of = [](std::int64_t n) {
-    return plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, shape: {n: " + std::to_string(n) + "}}",
+    return plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, config: {vector: 4}, shape: {n: " +
+                       std::to_string(n) + "}}",
                    "sm_90a")
         .variant;
   };

@@ -68,6 +68,8 @@ struct Target {
   int data_blocks;          ///< of such threads, that keep the links busy
   int f64_blocks_per_unit;  ///< of the matmul's main loop with sums in f64; 2 of other sums
   int most_in_access;       ///< elements of a thread's access; hiprtc 5 keeps no more than 8 in registers
+  std::int64_t
+      wide_lines_from;  ///< bytes that a rank sends, where 16 are written as a whole (device/lines.hpp); 0: never
   MatrixE4m3 matrix_e4m3;
   MatrixSpeeds matrix_speeds;
 

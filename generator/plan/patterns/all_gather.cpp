@@ -65,8 +65,8 @@ Draft plan_low_latency(const Request& request) {
                     {.arguments = arguments(problem), .run = run, .in_place = in_place(problem)});
 }
 
-std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  return work_of_lines(problem, 3.0 * problem.world + 1);
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft& draft) {
+  return work_of_lines(problem, draft, problem.world, problem.world + 1.0);
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};

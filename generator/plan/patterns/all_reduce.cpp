@@ -75,8 +75,8 @@ Draft plan_low_latency(const Request& request) {
                      .in_place = in_place(request.problem)});
 }
 
-std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  return work_of_lines(problem, 2.0 * problem.world + 1);
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft& draft) {
+  return work_of_lines(problem, draft, problem.world, 1);
 }
 
 Draft plan_ring(const Request& request) {

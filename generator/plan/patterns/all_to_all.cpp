@@ -41,8 +41,8 @@ Draft plan_low_latency(const Request& request) {
                      .in_place = InPlace::same_buffer});
 }
 
-std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  return work_of_lines(problem, 4.0 * problem.world);
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft& draft) {
+  return work_of_lines(problem, draft, problem.world, 2.0 * problem.world);
 }
 
 std::string refuse_copy_engine(const Problem& problem, const Target&) {

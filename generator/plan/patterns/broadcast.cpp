@@ -44,8 +44,8 @@ Draft plan_low_latency(const Request& request) {
 /// Of the rate at which all send to all: here one does. As measured on four H100s, 64 KiB to 4 MiB.
 constexpr double links_of_lines = 1.1;
 
-std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  std::vector<Work> works = work_of_lines(problem, 4);
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft& draft) {
+  std::vector<Work> works = work_of_lines(problem, draft, 1, 2);
   works.front().of_links = links_of_lines;
   return works;
 }
@@ -60,11 +60,12 @@ Draft plan_low_latency_scatter_gather(const Request& request) {
 }
 
 /// The root sends all of its lines once, the others most of a part to each other, beside it.
-std::vector<Work> cost_of_low_latency_scatter_gather(const Problem& problem, const Target&, const Draft&) {
+std::vector<Work> cost_of_low_latency_scatter_gather(const Problem& problem, const Target&, const Draft& draft) {
   const double bytes = bytes_of_elements(problem);
-  return {{.link_bytes = problem.world > 1 ? 2 * bytes : 0,
+  const double factor = line_factor(problem, draft);
+  return {{.link_bytes = problem.world > 1 ? factor * bytes : 0,
            .of_links = links_of_lines,
-           .memory_bytes = 6 * bytes,
+           .memory_bytes = (2 * factor + 2) * bytes,
            .lines = 2}};
 }
 

@@ -42,8 +42,8 @@ Draft plan_low_latency(const Request& request) {
                      .in_place = in_place});
 }
 
-std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft&) {
-  return work_of_lines(problem, 3.0 * problem.world);
+std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, const Draft& draft) {
+  return work_of_lines(problem, draft, problem.world, problem.world);
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};

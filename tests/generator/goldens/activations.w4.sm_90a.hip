@@ -13,6 +13,7 @@ struct Config {
   static constexpr i32 world = 4;
   static constexpr i32 column_shards = 1;
   static constexpr i32 vector = 4;  // elements in one access
+  static constexpr i32 line = 4;    // elements in a line
   static constexpr i32 threads = 512;
   static constexpr i32 blocks = 64;
   static constexpr i32 min_blocks_per_sm = 1;
@@ -24,7 +25,7 @@ struct Config {
 // read, so the input may be that shard.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
-  using Line = MessageLine<Config::Element, Config::vector>;
+  using Line = MessageLine<Config>;
   const Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, m * n);
   const ThreadGroup threads = grid_threads<Config>();
@@ -42,7 +43,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
 #pragma unroll

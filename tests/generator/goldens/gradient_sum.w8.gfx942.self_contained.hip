@@ -168,7 +168,7 @@ enum class Scope { block, gpu, sys };
 // --- iris/device/platform/poll.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_POLL_HPP
-#define IRIS_DEVICE_PLATFORM_POLL_HPP 0x88df5fa4
+#define IRIS_DEVICE_PLATFORM_POLL_HPP 0xb946c783
 
 namespace iris::device {
 
@@ -199,14 +199,15 @@ __device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   }
 }
 
-/// Two words of 64 bits, each written and read as a whole; together they are aligned to 16 bytes.
+/// Two words of 64 bits, aligned to 16 bytes. Where both have a mark in their upper halves, each is written and read as
+/// a whole; where only the last one has, both together are.
 struct Words {
   u64 values[2];
 };
 
-/// Polls pairs of words until the upper halves of all are `mark` or `timeout_ns` have passed. Returns the number of a
-/// pair that lacks it, or -1; `seen` is what was last read.
-template <typename Poll, int count>
+/// Polls pairs of words until all their marks, so many in each pair, are `mark` or `timeout_ns` have passed. Returns
+/// the number of a pair that lacks it, or -1; `seen` is what was last read.
+template <typename Poll, int marks, int count>
 __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32 mark, u64 timeout_ns,
                                           Words (&seen)[count]) {
   u64 start = 0;
@@ -216,7 +217,8 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
     i32 missing = -1;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      if (seen[i].values[0] >> 32 != mark || seen[i].values[1] >> 32 != mark) missing = i;
+      const bool is_whole = seen[i].values[1] >> 32 == mark && (marks == 1 || seen[i].values[0] >> 32 == mark);
+      if (!is_whole) missing = i;
     }
     if (missing < 0) return missing;
     if (polls % 256 == 0) {
@@ -230,14 +232,14 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_POLL_HPP != 0x88df5fa4
+#elif IRIS_DEVICE_PLATFORM_POLL_HPP != 0xb946c783
 #error "iris/device/platform/poll.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xdfa29165
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x07af6e30
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -488,21 +490,23 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
+template <int marks>
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
+  static_assert(marks == 2, "no more than 64 bits are written as a whole");
   __hip_atomic_store(global(to), words.values[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle.
-template <int sources, int world, int count>
+template <int marks, int sources, int world, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll>(places, mark, timeout_ns, seen);
+  return poll_words<Poll, marks>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xdfa29165
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x07af6e30
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1040,14 +1044,16 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 // --- iris/device/pack.hpp
 
 #ifndef IRIS_DEVICE_PACK_HPP
-#define IRIS_DEVICE_PACK_HPP 0x0ac1882a
+#define IRIS_DEVICE_PACK_HPP 0x2285a832
 
 namespace iris::device {
 
-/// `width` neighbouring elements. Those of up to 16 bytes travel in one access; larger ones exist only as values.
+/// `width` neighbouring elements, aligned to the largest power of two that divides their size. Those of 1, 2, 4, 8 or
+/// 16 bytes travel in one access; others exist only as values.
 template <typename T, int width>
-struct alignas(sizeof(T) * width) Pack {
-  static_assert(width > 0 && (width & (width - 1)) == 0, "a pack is a power of two wide");
+struct alignas(sizeof(T) * (width & -width)) Pack {
+  static_assert(width > 0, "a pack holds something");
+  static constexpr int size = width;
 
   T values[width];
 
@@ -1081,7 +1087,7 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PACK_HPP != 0x0ac1882a
+#elif IRIS_DEVICE_PACK_HPP != 0x2285a832
 #error "iris/device/pack.hpp of another version of irisgen is in this translation unit"
 #endif
 

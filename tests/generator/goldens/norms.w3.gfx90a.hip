@@ -13,6 +13,7 @@ using namespace iris::device;
 struct Config {
   static constexpr i32 world = 3;
   static constexpr i32 vector = 2;  // elements in one access
+  static constexpr i32 line = 2;    // elements in a line
   static constexpr i32 threads = 512;
   static constexpr i32 blocks = 1;
   static constexpr i32 waves_per_eu = 2;
@@ -26,7 +27,7 @@ struct Config {
 // writes it has read, so the output may be the shard of the rank's own.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
                                        const Output<Config>& output, i64 m, i64 n) {
-  using Line = MessageLine<Config::Element, Config::vector>;
+  using Line = MessageLine<Config>;
   const Launch<Config> launch(context);
   const i64 count = m * n;
   const Mailbox<Config> mailbox(launch, count);
@@ -43,7 +44,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);

@@ -12,6 +12,7 @@ using namespace iris::device;
 struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 vector = 2;  // elements in one access
+  static constexpr i32 line = 2;    // elements in a line
   static constexpr i32 threads = 512;
   static constexpr i32 blocks = 1;
   static constexpr i32 waves_per_eu = 2;
@@ -23,7 +24,7 @@ struct Config {
 // the output may be the input.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
-  using Line = MessageLine<Config::Element, Config::vector>;
+  using Line = MessageLine<Config>;
   const Launch<Config> launch(context);
   const Mailbox<Config> mailbox(launch, m * n);
   const ThreadGroup threads = grid_threads<Config>();
@@ -39,7 +40,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config::Element> arrived[Config::world];
+    LinePack<Config> arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
 #pragma unroll

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_c03f21f1b03bff2b {
+inline namespace builds_38b230afa977ea50 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_c03f21f1b03bff2b
+}  // namespace builds_38b230afa977ea50
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_dad2bfe2017138ae {
+inline namespace builds_6dc0193a3d0bce77 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_dad2bfe2017138ae
+}  // namespace builds_6dc0193a3d0bce77
 }  // namespace irisgen_kernels

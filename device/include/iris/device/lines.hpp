@@ -4,24 +4,54 @@
 #include <iris/device/partition.hpp>
 #include <iris/device/signal.hpp>
 
-/// Data that carries its own flags, for short messages. A line is 8 bytes of elements in two words of 64 bits, whose
-/// upper halves are the mark of the launch that sent them. A word is written and read as a whole, so whoever sees its
-/// mark has its data: one way over the links, without a fence, a signal or a barrier, for twice the bytes. As NCCL's
-/// protocol LL does.
+/// Data that carries its own flags, for short messages. A line is 16 bytes, elements and the mark of the launch that
+/// sent them. What is written and read as a whole has a mark, so whoever sees that has the data: one way over the
+/// links, without a fence, a signal or a barrier, for a third more bytes or for twice as many. As NCCL's protocols LL
+/// and LL128 do.
 namespace iris::device {
 
-/// Elements in a line.
-template <typename T>
-inline constexpr i32 line_elements = 8 / sizeof(T);
+/// What a line of this kernel holds: as many elements as the Plan says, 8 or 12 bytes of them.
+template <typename Config>
+using LinePack = Pack<typename Config::Element, Config::line>;
 
-/// What a line holds.
-template <typename T>
-using LinePack = Pack<T, line_elements<T>>;
+/// How a line's elements lie in two words of 64 bits: 12 bytes before one mark, for platforms that write both words as
+/// a whole; or 8 bytes, half of them in each word before a mark of its own.
+template <typename Values>
+struct LineWords {
+  static_assert(sizeof(Values) == 8 || sizeof(Values) == 12, "a line holds 8 or 12 bytes of elements");
+  static constexpr int marks = sizeof(Values) == 8 ? 2 : 1;
+  struct Parts {
+    u32 values[sizeof(Values) / sizeof(u32)];
+  };
+
+  __device__ __forceinline__ static platform::Words of(const Values& values, u32 mark) {
+    const auto parts = __builtin_bit_cast(Parts, values);
+    const u64 high = u64{mark} << 32;
+    if constexpr (marks == 2)
+      return {{high | parts.values[0], high | parts.values[1]}};
+    else
+      return {{u64{parts.values[1]} << 32 | parts.values[0], high | parts.values[2]}};
+  }
+  __device__ __forceinline__ static Values values_of(const platform::Words& words) {
+    const u64 first = words.values[0];
+    const auto last = static_cast<u32>(words.values[1]);
+    if constexpr (marks == 2)
+      return __builtin_bit_cast(Values, Parts{{static_cast<u32>(first), last}});
+    else
+      return __builtin_bit_cast(Values, Parts{{static_cast<u32>(first), static_cast<u32>(first >> 32), last}});
+  }
+  /// Of a line that has come in part, the mark that lacks.
+  __device__ __forceinline__ static u64 late_mark(const platform::Words& words) {
+    const u64 first = words.values[0];
+    const u64 last = words.values[1];
+    return (marks == 2 && first < last ? first : last) >> 32;
+  }
+};
 
 /// Lines of a message of `count` elements: at least one, so that an empty one arrives, too.
-template <typename T>
+template <i32 line>
 __device__ constexpr i64 lines_of(i64 count) {
-  return count == 0 ? 1 : divide_up(count, line_elements<T>);
+  return count == 0 ? 1 : divide_up(count, line);
 }
 
 /// The elements of a message, in memory: rows of so many columns, which begin `stride` elements apart.
@@ -36,21 +66,24 @@ struct Rows {
 };
 
 /// Line number `line`, one of a message's, to be loaded from and stored to all buffers that hold messages of these
-/// rows: `vector` elements in one access, if they are `aligned` so, each row on a boundary; else one by one. What lies
-/// where is found once, since dividing takes long.
-template <typename T, int vector>
+/// rows: Config::vector elements in one access, if they are `aligned` so, each row on a boundary; else one by one. What
+/// lies where is found once, since dividing takes long.
+template <typename Config>
 class MessageLine {
  public:
-  static_assert(line_elements<T> % vector == 0, "a line holds whole accesses: 8 bytes of elements");
+  using T = typename Config::Element;
+  static constexpr i32 elements = Config::line;
+  static constexpr i32 vector = Config::vector;
+  static_assert(elements % vector == 0, "a line holds whole accesses");
 
   __device__ __forceinline__ MessageLine(const Rows& message, i64 line, bool aligned)
       : held_(held_of(message.count(), line)), aligned_(aligned) {
-    const i64 element = line * line_elements<T>;
+    const i64 element = line * elements;
     const i64 row = message.are_contiguous() || held_ == 0 ? 0 : element / message.columns;
     i64 column = element - row * message.columns;
     i64 row_begins = row * message.stride;
 #pragma unroll
-    for (i32 lane = 0; lane < line_elements<T>; ++lane) {
+    for (i32 lane = 0; lane < elements; ++lane) {
       places_[lane] = row_begins + column;
       ++column;
       if (!message.are_contiguous() && column == message.columns) {
@@ -61,19 +94,19 @@ class MessageLine {
   }
 
   /// Its elements in the message at `base`, zero beyond the end.
-  __device__ __forceinline__ LinePack<T> load(const T* base) const {
-    LinePack<T> values = {};
+  __device__ __forceinline__ LinePack<Config> load(const T* base) const {
+    LinePack<Config> values = {};
+    if (is_whole()) {
 #pragma unroll
-    for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
-      if (is_one_access(lane)) {
+      for (i32 lane = 0; lane < elements; lane += vector) {
         const Pack<T, vector> pack = load_pack<vector>(base + places_[lane]);
 #pragma unroll
         for (i32 i = 0; i < vector; ++i) values[lane + i] = pack[i];
-      } else {
+      }
+    } else {
 #pragma unroll
-        for (i32 i = lane; i < lane + vector; ++i) {
-          if (i < held_) values[i] = load_pack<1>(base + places_[i])[0];
-        }
+      for (i32 lane = 0; lane < elements; ++lane) {
+        if (lane < held_) values[lane] = load_pack<1>(base + places_[lane])[0];
       }
     }
     return values;
@@ -81,19 +114,19 @@ class MessageLine {
 
   /// Writes what of it lies within the message at `base`.
   template <typename Result>
-  __device__ __forceinline__ void store(Result* base, const Pack<Result, line_elements<T>>& values) const {
+  __device__ __forceinline__ void store(Result* base, const Pack<Result, elements>& values) const {
+    if (is_whole()) {
 #pragma unroll
-    for (i32 lane = 0; lane < line_elements<T>; lane += vector) {
-      if (is_one_access(lane)) {
+      for (i32 lane = 0; lane < elements; lane += vector) {
         Pack<Result, vector> pack;
 #pragma unroll
         for (i32 i = 0; i < vector; ++i) pack[i] = values[lane + i];
         store_pack(base + places_[lane], pack);
-      } else {
+      }
+    } else {
 #pragma unroll
-        for (i32 i = lane; i < lane + vector; ++i) {
-          if (i < held_) store_pack(base + places_[i], Pack<Result, 1>{{values[i]}});
-        }
+      for (i32 lane = 0; lane < elements; ++lane) {
+        if (lane < held_) store_pack(base + places_[lane], Pack<Result, 1>{{values[lane]}});
       }
     }
   }
@@ -103,67 +136,63 @@ class MessageLine {
   __device__ __forceinline__ i32 held() const { return held_; }
 
  private:
-  __device__ __forceinline__ bool is_one_access(i32 lane) const { return aligned_ && lane + vector <= held_; }
+  /// Whether it is full, of whole accesses: as all lines but a few are.
+  __device__ __forceinline__ bool is_whole() const { return aligned_ && held_ == elements; }
 
   /// A constant, if that of the message is one and fills whole lines.
   __device__ __forceinline__ static i32 held_of(i64 count, i64 line) {
-    const i64 left = count - line * line_elements<T>;
-    const bool is_full = (count > 0 && count % line_elements<T> == 0) || left > line_elements<T>;
-    return is_full ? line_elements<T> : static_cast<i32>(left);
+    const i64 left = count - line * elements;
+    const bool is_full = (count > 0 && count % elements == 0) || left > elements;
+    return is_full ? elements : static_cast<i32>(left);
   }
 
   i32 held_;  // elements of the message
   bool aligned_;
-  i64 places_[line_elements<T>];
+  i64 places_[elements];
 };
 
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a
 /// workspace, but for the first `reserved` bytes (a multiple of 16), that was zero before the first launch and has held
 /// nothing but words since, of whatever launches.
-template <typename Config, typename Element = typename Config::Element>
+template <typename Config, typename Values = LinePack<Config>>
 class Mailbox {
  public:
   __device__ __forceinline__ Mailbox(const Launch<Config>& launch, i64 count, i64 reserved = 0)
-      : launch_(launch), lines_(lines_of<Element>(count)), reserved_(reserved) {}
+      : launch_(launch), lines_(lines_of<Values::size>(count)), reserved_(reserved) {}
 
   __device__ __forceinline__ i64 lines() const { return lines_; }
 
   /// Sends a line of this rank's message to rank `peer`, which may be this one.
-  __device__ __forceinline__ void send(i64 line, const LinePack<Element>& values, i32 peer) const {
-    const auto halves = __builtin_bit_cast(Halves, values);
-    const u64 mark = u64{launch_.mark()} << 32;
-    platform::store_words(heap_on_rank(launch_.context, words(line, launch_.context.rank), peer),
-                          {mark | halves.values[0], mark | halves.values[1]});
+  __device__ __forceinline__ void send(i64 line, const Values& values, i32 peer) const {
+    platform::store_words<Line::marks>(heap_on_rank(launch_.context, words(line, launch_.context.rank), peer),
+                                       Line::of(values, launch_.mark()));
   }
 
   /// Waits for a line of every rank's message, this rank's own among them. False, with the fault recorded, if one of
   /// them took longer than Context::timeout_ns.
-  __device__ __forceinline__ bool receive(i64 line, LinePack<Element> (&from)[Config::world]) const {
+  __device__ __forceinline__ bool receive(i64 line, Values (&from)[Config::world]) const {
     return receive_some<1, Config::world>({line}, 0, &from);
   }
   /// The same for several lines together.
   template <int count>
-  __device__ __forceinline__ bool receive(const i64 (&lines)[count],
-                                          LinePack<Element> (&from)[count][Config::world]) const {
+  __device__ __forceinline__ bool receive(const i64 (&lines)[count], Values (&from)[count][Config::world]) const {
     return receive_some<count, Config::world>(lines, 0, from);
   }
   /// The same for a line of each of the ranks that come after rank `before`, in a circle.
   template <int sources>
-  __device__ __forceinline__ bool receive_after(i32 before, i64 line, LinePack<Element> (&from)[sources]) const {
+  __device__ __forceinline__ bool receive_after(i32 before, i64 line, Values (&from)[sources]) const {
     return receive_some<1, sources>({line}, after(before), &from);
   }
   /// The same for the one from rank `source`.
-  __device__ __forceinline__ bool receive_from(i64 line, i32 source, LinePack<Element>& values) const {
-    LinePack<Element> from[1];
+  __device__ __forceinline__ bool receive_from(i64 line, i32 source, Values& values) const {
+    Values from[1];
     const bool arrived = receive_some<1, 1>({line}, source, &from);
     values = from[0];
     return arrived;
   }
 
  private:
-  struct Halves {
-    u32 values[2];
-  };
+  using Line = LineWords<Values>;
 
   __device__ __forceinline__ u64* words(i64 line, i32 source) const {
     return launch_.template workspace<u64>() + reserved_ / i64{sizeof(u64)} + 2 * (source * lines_ + line);
@@ -178,27 +207,24 @@ class Mailbox {
   /// So many lines, each from `sources` ranks from `first_source` on, in a circle; `from` has them line by line.
   template <int count, int sources>
   __device__ __forceinline__ bool receive_some(const i64 (&lines)[count], i32 first_source,
-                                               LinePack<Element> (*from)[sources]) const {
+                                               Values (*from)[sources]) const {
     const u64* places[count * sources];
 #pragma unroll
     for (int i = 0; i < count * sources; ++i)
       places[i] = words(lines[i / sources], in_circle(first_source, i % sources));
     platform::Words seen[count * sources];
     const Context& context = launch_.context;
-    const i32 missing =
-        platform::wait_words<sources, Config::world>(places, launch_.mark(), first_source, context.timeout_ns, seen);
-    u64 late = 0;  // of the word that lacks the mark
+    const i32 missing = platform::wait_words<Line::marks, sources, Config::world>(places, launch_.mark(), first_source,
+                                                                                  context.timeout_ns, seen);
+    u64 late = 0;
 #pragma unroll
     for (int i = 0; i < count * sources; ++i) {
-      const u64 first = seen[i].values[0];
-      const u64 second = seen[i].values[1];
-      from[i / sources][i % sources] =
-          __builtin_bit_cast(LinePack<Element>, Halves{{static_cast<u32>(first), static_cast<u32>(second)}});
-      if (i == missing) late = first < second ? first : second;
+      from[i / sources][i % sources] = Line::values_of(seen[i]);
+      if (i == missing) late = Line::late_mark(seen[i]);
     }
     if (missing < 0) return true;
     const i32 source = in_circle(first_source, missing % sources);
-    raise_fault(context, source, Wait::arrival, launch_.flag_value(0), late >> 32 << flag_step_bits);
+    raise_fault(context, source, Wait::arrival, launch_.flag_value(0), late << flag_step_bits);
     return false;
   }
 

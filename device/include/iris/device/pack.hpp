@@ -4,10 +4,12 @@
 
 namespace iris::device {
 
-/// `width` neighbouring elements. Those of up to 16 bytes travel in one access; larger ones exist only as values.
+/// `width` neighbouring elements, aligned to the largest power of two that divides their size. Those of 1, 2, 4, 8 or
+/// 16 bytes travel in one access; others exist only as values.
 template <typename T, int width>
-struct alignas(sizeof(T) * width) Pack {
-  static_assert(width > 0 && (width & (width - 1)) == 0, "a pack is a power of two wide");
+struct alignas(sizeof(T) * (width & -width)) Pack {
+  static_assert(width > 0, "a pack holds something");
+  static constexpr int size = width;
 
   T values[width];
 

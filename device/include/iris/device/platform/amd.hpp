@@ -254,16 +254,18 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
+template <int marks>
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
+  static_assert(marks == 2, "no more than 64 bits are written as a whole");
   __hip_atomic_store(global(to), words.values[0], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   __hip_atomic_store(global(to) + 1, words.values[1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
 /// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle.
-template <int sources, int world, int count>
+template <int marks, int sources, int world, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll>(places, mark, timeout_ns, seen);
+  return poll_words<Poll, marks>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform

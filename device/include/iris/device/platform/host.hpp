@@ -188,24 +188,26 @@ inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*t
   return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
-inline void store_words(u64* to, const Words& words) {
+/// The word that has a mark in any case comes last, so whoever sees that has both.
+template <int marks>
+void store_words(u64* to, const Words& words) {
   atomic_store<Order::relaxed, Scope::sys>(to, words.values[0]);
-  atomic_store<Order::relaxed, Scope::sys>(to + 1, words.values[1]);
+  atomic_store<Order::release, Scope::sys>(to + 1, words.values[1]);
 }
 
 /// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle. Marks count up, and
 /// here they never wrap around.
-template <int sources, int world, int count>
+template <int marks, int sources, int world, int count>
 i32 wait_words(const u64* const (&places)[count], u32 mark, i32 first_source, u64 /*timeout_ns*/,
                Words (&seen)[count]) {
   i32 missing = -1;
   for (i32 i = 0; i < count; ++i) {
-    for (int word = 0; word < 2; ++word) {
+    for (int word = 1; word >= 2 - marks; --word) {
       const u64* const place = places[i] + word;
       if (iris_host_engine->wait(place, u64{mark} << 32, (first_source + i % sources) % world, Wait::arrival) == 0)
         missing = i;
-      seen[i].values[word] = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     }
+    for (int word = 1; word >= 0; --word) seen[i].values[word] = __atomic_load_n(places[i] + word, __ATOMIC_ACQUIRE);
   }
   return missing;
 }

@@ -273,7 +273,7 @@ struct Poll {
   }
   __device__ static Words load_words(const u64* from) {
     Words words;
-    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+    asm volatile("{ .reg .b128 both; ld.relaxed.sys.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
                  : "=l"(words.values[0]), "=l"(words.values[1])
                  : "l"(__cvta_generic_to_global(from))
                  : "memory");
@@ -288,17 +288,20 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
+/// Both as a whole, which PTX promises of 128 bits from sm_70 on.
+template <int marks>
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
-  asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "l"(words.values[0]),
-               "l"(words.values[1])
+  asm volatile("{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both; }" ::"l"(
+                   __cvta_generic_to_global(to)),
+               "l"(words.values[0]), "l"(words.values[1])
                : "memory");
 }
 
 /// Waits for pairs of words, which come from `sources` ranks from `first_source` on, in a circle.
-template <int sources, int world, int count>
+template <int marks, int sources, int world, int count>
 __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 /*first_source*/,
                                           u64 timeout_ns, Words (&seen)[count]) {
-  return poll_words<Poll>(places, mark, timeout_ns, seen);
+  return poll_words<Poll, marks>(places, mark, timeout_ns, seen);
 }
 
 }  // namespace platform

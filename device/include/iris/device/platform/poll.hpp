@@ -32,14 +32,15 @@ __device__ u64 poll_until(const u64* flag, u64 at_least, u64 timeout_ns) {
   }
 }
 
-/// Two words of 64 bits, each written and read as a whole; together they are aligned to 16 bytes.
+/// Two words of 64 bits, aligned to 16 bytes. Where both have a mark in their upper halves, each is written and read as
+/// a whole; where only the last one has, both together are.
 struct Words {
   u64 values[2];
 };
 
-/// Polls pairs of words until the upper halves of all are `mark` or `timeout_ns` have passed. Returns the number of a
-/// pair that lacks it, or -1; `seen` is what was last read.
-template <typename Poll, int count>
+/// Polls pairs of words until all their marks, so many in each pair, are `mark` or `timeout_ns` have passed. Returns
+/// the number of a pair that lacks it, or -1; `seen` is what was last read.
+template <typename Poll, int marks, int count>
 __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32 mark, u64 timeout_ns,
                                           Words (&seen)[count]) {
   u64 start = 0;
@@ -49,7 +50,8 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
     i32 missing = -1;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      if (seen[i].values[0] >> 32 != mark || seen[i].values[1] >> 32 != mark) missing = i;
+      const bool is_whole = seen[i].values[1] >> 32 == mark && (marks == 1 || seen[i].values[0] >> 32 == mark);
+      if (!is_whole) missing = i;
     }
     if (missing < 0) return missing;
     if (polls % 256 == 0) {
