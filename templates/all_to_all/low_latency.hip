@@ -7,9 +7,10 @@
 // the output may be the input.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
-  using Line = MessageLine<Config>;
+  using Line = MessageLine<Config::Element, Config::vector, Config::line>;
+  using Values = LinePack<Config::Element, Config::line>;
   const Launch<Config> launch(context);
-  const Mailbox<Config> mailbox(launch, m * n);
+  const Mailbox<Config, Values> mailbox(launch, m * n);
   const ThreadGroup threads = grid_threads<Config>();
   const Rows shard = {m, n, Config::world * n};
   const bool aligned = n % Config::vector == 0;  // as shards are if their length is a multiple of a pack
@@ -23,7 +24,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config> arrived[Config::world];
+    Values arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
 #pragma unroll

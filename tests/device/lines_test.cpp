@@ -10,34 +10,32 @@
 namespace iris::device {
 namespace {
 
-template <typename T, i32 elements, i32 width>
-struct Lines {
+struct Config {
   static constexpr i32 world = 2;
-  static constexpr i32 line = elements;
-  static constexpr i32 vector = width;
-  using Element = T;
+  using Element = f32;
 };
-using Config = Lines<f32, 2, 2>;
+using Wide = LinePack<f32, 3>;
+using WideMailbox = Mailbox<Config, Wide>;
 using i16 = std::int16_t;
 
 TEST(Lines, AreAtLeastOneOfEachMessage) {
-  EXPECT_EQ(lines_of<2>(0), 1);
-  EXPECT_EQ(lines_of<2>(2), 1);
-  EXPECT_EQ(lines_of<2>(3), 2);
-  EXPECT_EQ(lines_of<1>(3), 3);
-  EXPECT_EQ(lines_of<6>(13), 3);
+  EXPECT_EQ(lines_of<f32>(0), 1);
+  EXPECT_EQ(lines_of<f32>(2), 1);
+  EXPECT_EQ(lines_of<f32>(3), 2);
+  EXPECT_EQ(lines_of<f64>(3), 3);
+  EXPECT_EQ((lines_of<bf16, 6>(13)), 3);
 }
 
 /// What a message of i32, or of i16 in wide lines, looks like after it was cut into lines and put together elsewhere.
 template <int vector, int line = 2, typename T = i32>
 void expect_copied(const Rows& from, const Rows& to, bool aligned = true) {
-  using Config = Lines<T, line, vector>;
+  using Line = MessageLine<T, vector, line>;
   std::vector<T> source(static_cast<std::size_t>(from.rows * from.stride) + 2);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<T>(i + 1);
   std::vector<T> copy(static_cast<std::size_t>(to.rows * to.stride) + 2, -1);
-  for (i64 number = 0; number < lines_of<line>(from.count()); ++number) {
-    const LinePack<Config> values = MessageLine<Config>(from, number, aligned).load(source.data());
-    MessageLine<Config>(to, number, aligned).store(copy.data(), values);
+  for (i64 number = 0; number < lines_of<T, line>(from.count()); ++number) {
+    const LinePack<T, line> values = Line(from, number, aligned).load(source.data());
+    Line(to, number, aligned).store(copy.data(), values);
   }
   std::vector<T> expected(copy.size(), -1);
   for (i64 row = 0; row < from.rows; ++row) {
@@ -85,12 +83,13 @@ TEST(Lines, CrossTheEndsOfRows) {
 
 TEST(Lines, AreZeroBeyondTheMessage) {
   const std::vector<f32> values = {1, 2, 3, 4};
-  const LinePack<Config> line = MessageLine<Config>({1, 3, 3}, 1, true).load(values.data());
+  const LinePack<f32> line = MessageLine<f32, 2>({1, 3, 3}, 1, true).load(values.data());
   EXPECT_EQ(line[0], 3);
   EXPECT_EQ(line[1], 0);
-  using Wide = Lines<f32, 3, 1>;
-  EXPECT_EQ(MessageLine<Wide>({1, 4, 4}, 1, true).load(values.data())[0], 4);
-  EXPECT_EQ(MessageLine<Wide>({1, 4, 4}, 1, true).load(values.data())[2], 0);
+  const Wide wide = MessageLine<f32, 1, 3>({1, 4, 4}, 1, true).load(values.data());
+  EXPECT_EQ(wide[0], 4);
+  EXPECT_EQ(wide[1], 0);
+  EXPECT_EQ(wide[2], 0);
 }
 
 TEST(Mark, IsThatOfTheLaunchAndNeverZero) {
@@ -138,12 +137,12 @@ TEST_F(MailboxTest, BringsLinesOfEveryRankInItsSlot) {
   }
   for (const i32 rank : {0, 1}) {
     run(rank, [&](const Mailbox<Config>& mailbox) {
-      LinePack<Config> from[2];
+      LinePack<f32> from[2];
       ASSERT_TRUE(mailbox.receive(1, from));
       EXPECT_EQ(from[0][0], 1);
       EXPECT_EQ(from[0][1], -1);
       EXPECT_EQ(from[1][0], 11);
-      LinePack<Config> one;
+      LinePack<f32> one;
       ASSERT_TRUE(mailbox.receive_from(0, 1, one));
       EXPECT_EQ(one[1], -10);
     });
@@ -162,7 +161,7 @@ TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
     EXPECT_EQ(what, Wait::arrival);
   };
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<Config> values;
+    LinePack<f32> values;
     EXPECT_FALSE(mailbox.receive_from(0, 1, values));
   });
   EXPECT_EQ(asked, (std::vector<i32>{1, 1}));
@@ -175,7 +174,6 @@ TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
 }
 
 TEST_F(MailboxTest, BringsLinesOfTwelveBytesBeforeOneMark) {
-  using Wide = Lines<f32, 3, 1>;
   std::vector<i32> asked;
   engine.on_wait = [&](const u64*, u64 at_least, i32 peer, Wait) {
     asked.push_back(peer);
@@ -185,16 +183,16 @@ TEST_F(MailboxTest, BringsLinesOfTwelveBytesBeforeOneMark) {
     const Context context = heaps.context(rank);
     *context.launches = {0, 0};
     engine.run(0, 0, [&] {
-      const Launch<Wide> launch(context);
-      body(Mailbox<Wide>(launch, 6));
+      const Launch<Config> launch(context);
+      body(WideMailbox(launch, 6));
     });
   };
-  run_wide(1, [](const Mailbox<Wide>& mailbox) {
+  run_wide(1, [](const WideMailbox& mailbox) {
     ASSERT_EQ(mailbox.lines(), 2);
     mailbox.send(1, {{1, -2, 3}}, 0);
   });
-  run_wide(0, [](const Mailbox<Wide>& mailbox) {
-    LinePack<Wide> values;
+  run_wide(0, [](const WideMailbox& mailbox) {
+    Wide values;
     ASSERT_TRUE(mailbox.receive_from(1, 1, values));
     EXPECT_EQ(values[0], 1);
     EXPECT_EQ(values[1], -2);
@@ -209,7 +207,7 @@ TEST_F(MailboxTest, BringsLinesOfTwelveBytesBeforeOneMark) {
 TEST_F(MailboxTest, NamesTheRankWhoseLineLacks) {
   run(0, [](const Mailbox<Config>& mailbox) { mailbox.send(0, {{1, 2}}, 0); });
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<Config> from[2];
+    LinePack<f32> from[2];
     EXPECT_FALSE(mailbox.receive(0, from));
   });
   EXPECT_EQ(heaps.fault.peer, 1);
@@ -220,11 +218,11 @@ TEST_F(MailboxTest, BringsLinesOfThoseWhoComeAfterARankInACircle) {
     run(rank, [&](const Mailbox<Config>& mailbox) { mailbox.send(1, {{static_cast<f32>(rank), 5}}, 0); });
   }
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<Config> from[2];
+    LinePack<f32> from[2];
     ASSERT_TRUE(mailbox.receive_after(0, 1, from));
     EXPECT_EQ(from[0][0], 1);
     EXPECT_EQ(from[1][0], 0);
-    LinePack<Config> one[1];
+    LinePack<f32> one[1];
     ASSERT_TRUE(mailbox.receive_after(1, 1, one));
     EXPECT_EQ(one[0][0], 0);
   });
@@ -236,7 +234,7 @@ TEST_F(MailboxTest, NamesTheRankInTheCircleWhoseLineLacks) {
   std::vector<i32> asked;
   engine.on_wait = [&](const u64*, u64, i32 peer, Wait) { asked.push_back(peer); };
   run(0, [](const Mailbox<Config>& mailbox) {
-    LinePack<Config> from[2];
+    LinePack<f32> from[2];
     EXPECT_FALSE(mailbox.receive_after(0, 1, from));
   });
   EXPECT_EQ(asked, (std::vector<i32>{1, 1, 0, 0}));

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_b0331b45d46c9c1e {
+inline namespace builds_cd9656851ec67fb0 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_b0331b45d46c9c1e
+}  // namespace builds_cd9656851ec67fb0
 }  // namespace irisgen_kernels

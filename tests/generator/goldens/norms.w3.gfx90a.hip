@@ -27,10 +27,11 @@ struct Config {
 // writes it has read, so the output may be the shard of the rank's own.
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input,
                                        const Output<Config>& output, i64 m, i64 n) {
-  using Line = MessageLine<Config>;
+  using Line = MessageLine<Config::Element, Config::vector, Config::line>;
+  using Values = LinePack<Config::Element, Config::line>;
   const Launch<Config> launch(context);
   const i64 count = m * n;
-  const Mailbox<Config> mailbox(launch, count);
+  const Mailbox<Config, Values> mailbox(launch, count);
   const ThreadGroup threads = grid_threads<Config>();
   const Rows shard = {1, count, count};
   const bool aligned = count % Config::vector == 0;  // as shards are if their length is a multiple of a pack
@@ -44,7 +45,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
     }
   }
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config> arrived[Config::world];
+    Values arrived[Config::world];
     if (!mailbox.receive(line, arrived)) break;
     const Line place(shard, line, aligned);
     const auto sums = reduce_packs<Config, Config::Operation>(arrived);

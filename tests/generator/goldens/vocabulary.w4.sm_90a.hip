@@ -26,13 +26,16 @@ struct Config {
 // all that it sends to have started it; of each other there comes a line.
 constexpr i32 parts = Config::world > 1 ? Config::world - 1 : 1;
 
+using Line = MessageLine<Config::Element, Config::vector, Config::line>;
+using Values = LinePack<Config::Element, Config::line>;
+
 // A message in parts of equally many lines, of which the last ones may hold nothing.
 struct Message {
-  using Line = MessageLine<Config>;
-  using Values = LinePack<Config>;
   i64 count;
 
-  __device__ __forceinline__ i64 lines_of_part() const { return divide_up(lines_of<Config::line>(count), parts); }
+  __device__ __forceinline__ i64 lines_of_part() const {
+    return divide_up(lines_of<Config::Element, Config::line>(count), parts);
+  }
   __device__ __forceinline__ Values load(const Config::Element* from, i32 part, i64 line) const {
     const i64 place = part * lines_of_part() + line;
     return is_within(place) ? at(place).load(from) : Values{};
@@ -43,12 +46,14 @@ struct Message {
   }
 
  private:
-  __device__ __forceinline__ bool is_within(i64 line) const { return line < lines_of<Config::line>(count); }
+  __device__ __forceinline__ bool is_within(i64 line) const {
+    return line < lines_of<Config::Element, Config::line>(count);
+  }
   __device__ __forceinline__ Line at(i64 line) const { return Line({1, count, count}, line, /*aligned=*/true); }
 };
 
-__device__ __forceinline__ void scatter(const Context& context, const Mailbox<Config>& mailbox, const Message& message,
-                                        const Config::Element* input, Config::Element* output) {
+__device__ __forceinline__ void scatter(const Context& context, const Mailbox<Config, Values>& mailbox,
+                                        const Message& message, const Config::Element* input, Config::Element* output) {
   const ThreadGroup threads = grid_threads<Config>();
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
 #pragma unroll
@@ -59,18 +64,18 @@ __device__ __forceinline__ void scatter(const Context& context, const Mailbox<Co
     }
   }
   for (i64 offset = 1 + threads.index; offset < Config::world; offset += threads.size) {
-    LinePack<Config> empty;
+    Values empty;
     mailbox.receive_from(0, peer_at<Config::world>(context, static_cast<i32>(offset)), empty);
   }
 }
 
-__device__ __forceinline__ void gather(const Context& context, const Mailbox<Config>& mailbox, const Message& message,
-                                       Config::Element* output) {
+__device__ __forceinline__ void gather(const Context& context, const Mailbox<Config, Values>& mailbox,
+                                       const Message& message, Config::Element* output) {
   const ThreadGroup threads = grid_threads<Config>();
   if (threads.index == 0) mailbox.send(0, {}, Config::root);
   bool arrived = true;
   for (i64 line = threads.index; line < mailbox.lines(); line += threads.size) {
-    LinePack<Config> values;
+    Values values;
     arrived = mailbox.receive_from(line, Config::root, values);
     if (!arrived) break;
 #pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
@@ -80,7 +85,7 @@ __device__ __forceinline__ void gather(const Context& context, const Mailbox<Con
     }
   }
   for (i64 line = threads.index; arrived && line < mailbox.lines(); line += threads.size) {
-    LinePack<Config> of_parts[parts];
+    Values of_parts[parts];
     arrived = mailbox.receive_after(Config::root, line, of_parts);
     if (!arrived) break;
 #pragma unroll
@@ -92,7 +97,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
                                        i64 m, i64 n) {
   const Launch<Config> launch(context);
   const Message message = {m * n};
-  const Mailbox<Config> mailbox(launch, message.lines_of_part() * Config::line);
+  const Mailbox<Config, Values> mailbox(launch, message.lines_of_part() * Config::line);
   if (context.rank == Config::root) {
     scatter(context, mailbox, message, input, output);
   } else {

@@ -10,9 +10,13 @@
 /// and LL128 do.
 namespace iris::device {
 
-/// What a line of this kernel holds: as many elements as the Plan says, 8 or 12 bytes of them.
-template <typename Config>
-using LinePack = Pack<typename Config::Element, Config::line>;
+/// Elements in a line that every platform has: 8 bytes of them.
+template <typename T>
+inline constexpr i32 line_elements = 8 / sizeof(T);
+
+/// What a line holds: 8 bytes of elements, or 12.
+template <typename T, i32 elements = line_elements<T>>
+using LinePack = Pack<T, elements>;
 
 /// How a line's elements lie in two words of 64 bits: 12 bytes before one mark, for platforms that write both words as
 /// a whole; or 8 bytes, half of them in each word before a mark of its own.
@@ -49,9 +53,9 @@ struct LineWords {
 };
 
 /// Lines of a message of `count` elements: at least one, so that an empty one arrives, too.
-template <i32 line>
+template <typename T, i32 elements = line_elements<T>>
 __device__ constexpr i64 lines_of(i64 count) {
-  return count == 0 ? 1 : divide_up(count, line);
+  return count == 0 ? 1 : divide_up(count, elements);
 }
 
 /// The elements of a message, in memory: rows of so many columns, which begin `stride` elements apart.
@@ -66,14 +70,11 @@ struct Rows {
 };
 
 /// Line number `line`, one of a message's, to be loaded from and stored to all buffers that hold messages of these
-/// rows: Config::vector elements in one access, if they are `aligned` so, each row on a boundary; else one by one. What
+/// rows: `vector` elements in one access, if they are `aligned` so, each row on a boundary; else one by one. What
 /// lies where is found once, since dividing takes long.
-template <typename Config>
+template <typename T, int vector, i32 elements = line_elements<T>>
 class MessageLine {
  public:
-  using T = typename Config::Element;
-  static constexpr i32 elements = Config::line;
-  static constexpr i32 vector = Config::vector;
   static_assert(elements % vector == 0, "a line holds whole accesses");
 
   __device__ __forceinline__ MessageLine(const Rows& message, i64 line, bool aligned)
@@ -94,8 +95,8 @@ class MessageLine {
   }
 
   /// Its elements in the message at `base`, zero beyond the end.
-  __device__ __forceinline__ LinePack<Config> load(const T* base) const {
-    LinePack<Config> values = {};
+  __device__ __forceinline__ LinePack<T, elements> load(const T* base) const {
+    LinePack<T, elements> values = {};
     if (is_whole()) {
 #pragma unroll
       for (i32 lane = 0; lane < elements; lane += vector) {
@@ -154,11 +155,11 @@ class MessageLine {
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a
 /// workspace, but for the first `reserved` bytes (a multiple of 16), that was zero before the first launch and has held
 /// nothing but words since, of whatever launches.
-template <typename Config, typename Values = LinePack<Config>>
+template <typename Config, typename Values = LinePack<typename Config::Element>>
 class Mailbox {
  public:
   __device__ __forceinline__ Mailbox(const Launch<Config>& launch, i64 count, i64 reserved = 0)
-      : launch_(launch), lines_(lines_of<Values::size>(count)), reserved_(reserved) {}
+      : launch_(launch), lines_(lines_of<typename Values::Element, Values::width>(count)), reserved_(reserved) {}
 
   __device__ __forceinline__ i64 lines() const { return lines_; }
 

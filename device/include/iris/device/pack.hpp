@@ -6,21 +6,26 @@ namespace iris::device {
 
 /// `width` neighbouring elements, aligned to the largest power of two that divides their size. Those of 1, 2, 4, 8 or
 /// 16 bytes travel in one access; others exist only as values.
-template <typename T, int width>
-struct alignas(sizeof(T) * (width & -width)) Pack {
-  static_assert(width > 0, "a pack holds something");
-  static constexpr int size = width;
+template <typename T, int elements>
+struct alignas(sizeof(T) * (elements & -elements)) Pack {
+  static_assert(elements > 0, "a pack holds something");
+  using Element = T;
+  static constexpr int width = elements;
 
-  T values[width];
+  T values[elements];
 
   __device__ __forceinline__ T& operator[](int lane) { return values[lane]; }
   __device__ __forceinline__ const T& operator[](int lane) const { return values[lane]; }
 };
 
+/// Whether so many travel in one access.
+template <typename T, int width>
+inline constexpr bool is_access = sizeof(T) * width <= 16 && (width & (width - 1)) == 0;
+
 /// One access. `from` is aligned to the pack's size and points to device memory of any rank.
 template <int width, typename T>
 __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
-  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
+  static_assert(is_access<T, width>, "an access moves 1, 2, 4, 8 or 16 bytes");
   return __builtin_bit_cast(Pack<T, width>, platform::load_bits<sizeof(T) * width>(from));
 }
 
@@ -28,7 +33,7 @@ __device__ __forceinline__ Pack<T, width> load_pack(const T* from) {
 /// pack that is stored more than once keeps hiprtc 5 from holding it in registers.
 template <int width, typename T>
 __device__ __forceinline__ void store_pack(T* to, Pack<T, width> pack) {
-  static_assert(sizeof(T) * width <= 16, "an access moves 16 bytes at most");
+  static_assert(is_access<T, width>, "an access moves 1, 2, 4, 8 or 16 bytes");
   using Bits = platform::Bits<sizeof(T) * width>;
   platform::store_bits<sizeof(T) * width>(to, __builtin_bit_cast(Bits, pack));
 }

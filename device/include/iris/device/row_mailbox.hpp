@@ -14,7 +14,7 @@ class RowMailbox {
  public:
   using Result = typename Config::Result;
   /// Results in a line.
-  static constexpr i32 width = 8 / sizeof(Result);
+  static constexpr i32 width = line_elements<Result>;
   static_assert(Config::tile_n % width == 0, "a tile is made of whole lines");
 
   __device__ __forceinline__ RowMailbox(const Launch<Config>& launch, i64 rows, i64 columns, i64 reserved)
@@ -42,7 +42,7 @@ class RowMailbox {
     for (int i = 0; i < count; ++i) {
       lines[i] = line(origin.row + packs.row + i * packs.step, origin.column + packs.column);
     }
-    Pack<Result, width> arrived[count][Config::world];
+    LinePack<Result> arrived[count][Config::world];
     if (!mailbox_.receive(lines, arrived)) return false;
     const auto index = packs.index(columns_, origin);
 #pragma unroll
@@ -73,7 +73,7 @@ class RowMailbox {
 
   i64 rows_;
   i64 columns_;
-  Mailbox<Config, Pack<Result, width>> mailbox_;
+  Mailbox<Config, LinePack<Result>> mailbox_;
 };
 
 }  // namespace iris::device
