@@ -15,7 +15,10 @@ import sys
 import tempfile
 
 VARIANTS = {
-    "all_reduce": ["one_shot", "low_latency", "two_shot", "reduce_scatter_all_gather", "ring", "atomic", "spinlock"],
+    "all_reduce": [
+        "one_shot", "low_latency", "low_latency_two_shot", "two_shot", "reduce_scatter_all_gather", "ring", "atomic",
+        "spinlock",
+    ],
     "all_gather": ["direct", "low_latency", "copy_engine"],
     "reduce_scatter": ["direct", "low_latency"],
     "all_to_all": ["direct", "low_latency"],

@@ -20,15 +20,6 @@ std::int64_t least_size(const Problem& problem) {
   return std::max<std::int64_t>(1, iris::size_of(problem, extents));
 }
 
-/// The problem with its last dynamic extent such that it has about that size, and the others 1.
-Problem at_size(const Problem& problem, std::int64_t size) {
-  const std::vector<std::string> names = problem.dynamic_extents();
-  iris::Extents extents;
-  for (const std::string& name : names) extents.set(name, 1);
-  extents.set(names.back(), std::max<std::int64_t>(1, size / least_size(problem)));
-  return problem.at(extents);
-}
-
 /// Of a product: the extent by whose length launches are told apart. Rows, where they are not known: that there are few
 /// of them changes most.
 std::string deciding_extent(const Problem& problem) {
@@ -72,9 +63,10 @@ std::int64_t last_size_of(const Candidate* candidate, std::int64_t good, std::in
   return good;
 }
 
+constexpr std::int64_t largest = std::int64_t{1} << 34;
+
 /// Of a collective: who is best at which sizes, smallest first; at least one range.
 std::vector<Range> ranges_of(const Problem& problem, const BestAt& best_at) {
-  constexpr std::int64_t largest = std::int64_t{1} << 34;
   std::vector<Range> ranges;
   for (std::int64_t size = 1; size <= largest; size *= 2) {
     const Candidate* best = best_at(at_size(problem, size)).candidate;
@@ -279,6 +271,14 @@ std::int64_t shards_of(const Problem& problem, std::string_view extent) {
   return shards;
 }
 
+Problem at_size(const Problem& problem, std::int64_t size) {
+  const std::vector<std::string> names = problem.dynamic_extents();
+  iris::Extents extents;
+  for (const std::string& name : names) extents.set(name, 1);
+  extents.set(names.back(), std::max<std::int64_t>(1, size / least_size(problem)));
+  return problem.at(extents);
+}
+
 Problem at_nominal_size(const Problem& problem) {
   return problem.at(nominal_extents(problem));
 }
@@ -309,6 +309,31 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
   std::vector<Candidate> few;
   for (const std::size_t chosen : few_of(times)) few.push_back(all[chosen]);
   return few;
+}
+
+AtEverySize::AtEverySize(const KernelSpec& spec, const Problem& problem, const Target& target,
+                         std::span<const FunctionPlan> functions, const std::vector<Candidate>& candidates)
+    : spec_(spec), problem_(problem), target_(target), functions_(functions) {
+  const Launches longest{.typical = at_size(problem, largest)};
+  for (const Candidate& candidate : candidates) {
+    if (candidate.refusal) continue;
+    const Candidate for_long = consider(spec, problem, target, spec.config, functions, *candidate.variant, longest);
+    if (for_long.refusal || are_same(candidate, for_long)) {
+      of_any_size_.push_back(candidate);
+    } else {
+      dependent_.push_back(candidate.variant);
+    }
+  }
+}
+
+const Candidate* AtEverySize::fastest_at(const Problem& sized) {
+  const Candidate* best = fastest(of_any_size_, sized, target_);
+  for (const Variant* variant : dependent_) {
+    Candidate own = consider(spec_, problem_, target_, spec_.config, functions_, *variant, Launches{sized});
+    if (own.refusal || (best && time_of(own, sized, target_) >= time_of(*best, sized, target_))) continue;
+    best = &of_some_size_.emplace_back(std::move(own));
+  }
+  return best;
 }
 
 void choose_by_size(const KernelSpec& spec, const Problem& problem, const Target& target,

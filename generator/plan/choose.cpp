@@ -61,13 +61,12 @@ class Tuned {
  private:
   const Candidate& planned(const TuningEntry& entry) {
     // What the Plan chose beside, it chose for the measured size.
-    const bool of_any_size = problem_.is_static() || pattern_of(problem_).product == nullptr;
-    if (entry.config.empty() && of_any_size) {
+    if (entry.config.empty() && problem_.is_static()) {
       const auto same = [&](const Candidate& other) { return other.variant->name == entry.variant; };
       if (const auto known = std::ranges::find_if(untuned_, same); known != untuned_.end()) return *known;
     }
     std::string key = entry.variant;
-    if (!of_any_size) {
+    if (!problem_.is_static()) {
       for (const auto& [name, extent] : entry.problem.extents) key += " " + std::to_string(extent.value);
     }
     for (const auto& [name, setting] : entry.config) key.append(" ").append(name + std::to_string(setting.value));
@@ -86,14 +85,19 @@ class Tuned {
     try {
       if (variant == variants.end()) spec.variant = entry.variant;
       check(spec);  // a table comes from elsewhere: it may say no more than a description could
-      const bool shapes_differ = !problem_.is_static() && pattern_of(problem_).product != nullptr;
-      if (!shapes_differ) return consider(spec_, problem_, target_, spec.config, functions_, *variant);
-      Problem measured = problem_;  // in its own types
-      measured.extents = entry.problem.extents;
-      return consider(spec_, problem_, target_, spec.config, functions_, *variant, Launches{measured});
+      if (problem_.is_static()) return consider(spec_, problem_, target_, spec.config, functions_, *variant);
+      return consider(spec_, problem_, target_, spec.config, functions_, *variant, Launches{measured(entry)});
     } catch (const SpecError& error) {
       return {.refusal = error};
     }
+  }
+
+  /// The problem as it was measured, in its own types; of a collective, as long in its own shape.
+  Problem measured(const TuningEntry& entry) const {
+    if (pattern_of(problem_).product == nullptr) return at_size(problem_, iris::size_of(entry.problem));
+    Problem problem = problem_;
+    problem.extents = entry.problem.extents;
+    return problem;
   }
 
   const KernelSpec& spec_;
@@ -166,11 +170,17 @@ void choose_for_unknown_size(const KernelSpec& spec, const std::vector<Candidate
   const bool shapes_differ = is_product && leaves_config_to_plan(spec);
   const std::vector<Candidate> few =
       shapes_differ ? few_for_all_sizes(spec, problem, target, functions, candidates) : std::vector<Candidate>{};
+  std::optional<AtEverySize> collective;
+  if (!is_product) collective.emplace(spec, problem, target, functions, candidates);
+  const auto fastest_at = [&](const Problem& sized) {
+    if (collective) return collective->fastest_at(sized);
+    return fastest(shapes_differ ? few : candidates, sized, target);
+  };
   bool measured = false;
   const auto best_at = [&](const Problem& sized) {
     const Candidate* candidate = tuned.at(sized).candidate;
     measured = measured || candidate;
-    return candidate ? Best{candidate, true} : Best{fastest(shapes_differ ? few : candidates, sized, target), false};
+    return candidate ? Best{candidate, true} : Best{fastest_at(sized), false};
   };
   choose_by_size(spec, problem, target, functions, best_at, chosen);
   chosen.reason += measured ? ", as measured where it was and else predicted" : ", as predicted";

@@ -8,21 +8,22 @@ namespace {
 
 constexpr std::int64_t line_size = 16;  // bytes, elements and marks
 
-/// A slot for the lines of each rank's message, or of a part of it.
-iris::ByteSize mailboxes_of(const Problem& problem, std::int64_t of_line, std::int64_t parts) {
+/// A slot for the lines of each rank's message, or of a part of it, in every mailbox.
+iris::ByteSize mailboxes_of(const Problem& problem, std::int64_t of_line, const LineKernel& kernel) {
+  const std::int64_t slots = std::int64_t{problem.world} * kernel.mailboxes;
   if (const auto count = static_count(problem, {{"m"}, {"n"}})) {
-    const std::int64_t lines = divide_up(std::max<std::int64_t>(1, divide_up(*count, of_line)), parts);
-    return {.terms = {{2 * round_up(problem.world * lines * line_size, heap_alignment), {}}}};
+    const std::int64_t lines = divide_up(std::max<std::int64_t>(1, divide_up(*count, of_line)), kernel.parts);
+    return {.terms = {{2 * round_up(slots * lines * line_size, heap_alignment), {}}}};
   }
   const std::int64_t bytes = iris::bytes_of(problem.dtype);
   // A part has less than two lines more than its share of all elements.
-  return workspace_of(problem, problem.world, {{"m"}, {"n", line_size, of_line * bytes * parts}}, problem.dtype,
-                      static_cast<int>(2 * line_size / bytes));
+  return workspace_of(problem, static_cast<int>(slots), {{"m"}, {"n", line_size, of_line * bytes * kernel.parts}},
+                      problem.dtype, static_cast<int>(2 * line_size / bytes));
 }
 
 /// Bytes of elements in each line.
 std::int64_t bytes_of_line(const Request& request, int parts) {
-  const Problem& problem = request.problem;
+  const Problem& problem = request.typical();
   const std::int64_t bytes = iris::bytes_of(problem.dtype);
   const std::int64_t from = request.target.wide_lines_from;
   const auto count = static_count(problem, {{"m"}, {"n"}});
@@ -45,7 +46,7 @@ Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& li
   if (message) *message = divide_up(*message, lines.parts);
   choose_grid(request, kernel, message, of_line);
   add_types(request, kernel, lines.types);
-  kernel.workspace = mailboxes_of(problem, of_line, lines.parts);
+  kernel.workspace = mailboxes_of(problem, of_line, lines);
   kernel.arguments = place(lines.arguments, static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
   return draft_of(std::move(kernel), lines.in_place);
 }

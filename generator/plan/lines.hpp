@@ -14,7 +14,8 @@ struct LineKernel {
   std::optional<std::int64_t> run = {};  ///< of elements that must begin on an access boundary
   Types types = {};
   InPlace in_place = InPlace::no;
-  int parts = 1;  ///< that the m · n elements come in, each of them a message of its own
+  int parts = 1;      ///< that the m · n elements come in, each of them a message of its own
+  int mailboxes = 1;  ///< in which such messages arrive, one behind another
 };
 
 /// Completes a kernel that has been started, and has the constants of its own. Lines hold 12 bytes of elements where

@@ -92,6 +92,33 @@ TEST(Lines, AreZeroBeyondTheMessage) {
   EXPECT_EQ(wide[2], 0);
 }
 
+/// Five lines in three parts of two, of which the last has one line only.
+TEST(MessageInParts, HasEveryElementInOnePart) {
+  const MessageInParts<i32, 2, 2, 3> message(9);
+  ASSERT_EQ(message.lines_of_part(), 2);
+  const std::vector<i32> source = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  std::vector<i32> copy(10, -1);
+  std::vector<i32> firsts;
+  for (i32 part = 0; part < 3; ++part) {
+    for (i64 line = 0; line < message.lines_of_part(); ++line) {
+      const LinePack<i32, 2> values = message.load(source.data(), part, line);
+      firsts.push_back(values[0]);
+      EXPECT_EQ(message.has(part, line), values[0] != 0);
+      message.store(copy.data(), part, line, values);
+    }
+  }
+  EXPECT_EQ(firsts, (std::vector<i32>{1, 3, 5, 7, 9, 0}));
+  EXPECT_EQ(copy, (std::vector<i32>{1, 2, 3, 4, 5, 6, 7, 8, 9, -1}));
+  EXPECT_EQ(message.at(2, 0).first(), 8);
+  EXPECT_EQ(message.at(2, 0).held(), 1);
+}
+
+TEST(MessageInParts, OfNothingHasALineInEveryPart) {
+  const MessageInParts<i32, 2, 2, 3> message(0);
+  EXPECT_EQ(message.lines_of_part(), 1);
+  EXPECT_EQ(message.load(nullptr, 2, 0)[0], 0);
+}
+
 TEST(Mark, IsThatOfTheLaunchAndNeverZero) {
   FakeEngine engine;
   FakeHeaps heaps(1);
@@ -147,6 +174,29 @@ TEST_F(MailboxTest, BringsLinesOfEveryRankInItsSlot) {
       EXPECT_EQ(one[1], -10);
     });
   }
+  EXPECT_EQ(heaps.fault.raised, 0u);
+}
+
+TEST_F(MailboxTest, StandsBehindAnotherOne) {
+  const auto both = [&](const auto& body) {
+    run(0, [&](const Mailbox<Config>& mailbox) {
+      const Context context = heaps.context(0);
+      const Launch<Config> launch(context);
+      body(mailbox, Mailbox<Config>(launch, 3, mailbox.bytes()));
+    });
+  };
+  both([](const Mailbox<Config>& first, const Mailbox<Config>& second) {
+    EXPECT_EQ(first.bytes(), 2 * 2 * 16);
+    for (const i64 line : {0, 1}) first.send(line, {{1, 2}}, 0);
+    for (const i64 line : {0, 1}) second.send(line, {{3, 4}}, 0);
+  });
+  both([](const Mailbox<Config>& first, const Mailbox<Config>& second) {
+    LinePack<f32> values;
+    ASSERT_TRUE(first.receive_from(1, 0, values));
+    EXPECT_EQ(values[0], 1);
+    ASSERT_TRUE(second.receive_from(1, 0, values));
+    EXPECT_EQ(values[0], 3);
+  });
   EXPECT_EQ(heaps.fault.raised, 0u);
 }
 

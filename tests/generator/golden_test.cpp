@@ -32,6 +32,7 @@ constexpr Golden goldens[] = {
     {"gradient_sum", "host"},
     {"norm_sum", "sm_90a"},
     {"loss_max", "gfx942"},
+    {"hidden_states", "sm_90a"},
     {"histogram", "gfx942"},
     {"losses", "sm_90a"},
     {"any_size", "gfx950"},

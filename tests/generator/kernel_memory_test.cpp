@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tests/generator/samples.hpp"
 
@@ -75,32 +77,67 @@ TEST(Lines, AreWideWhereARankSendsMuch) {
   EXPECT_EQ(of_line("all_reduce", "dtype: bf16, shape: {n: 1000000}", "sm_90a"), 6);
 }
 
+/// Of a workspace that grows with the only dynamic extent.
+std::int64_t bytes_of_element(const iris::ByteSize& workspace) {
+  std::int64_t bytes = 0;
+  for (const iris::ByteSize::Term& term : workspace.terms) bytes += term.extents.empty() ? 0 : term.bytes;
+  return bytes;
+}
+
+struct InParts {
+  std::string kernel;
+  std::int64_t parts;
+  std::int64_t slots;  ///< a rank's, in all mailboxes
+};
+
+/// Variants whose messages come in parts, in a world of so many ranks.
+std::vector<InParts> variants_in_parts(int world) {
+  const std::string rest = ", dtype: bf16, world: " + std::to_string(world);
+  return {{"{name: a, pattern: broadcast, variant: low_latency_scatter_gather" + rest, world - 1, world},
+          {"{name: a, pattern: all_reduce, variant: low_latency_two_shot" + rest, world, 2 * world}};
+}
+
 /// A part has up to two lines more than its share: of 10 lines there are four in each of three parts.
 TEST(Workspace, HasRoomForTheLinesOfEveryPart) {
-  const auto kernel = [](const std::string& n, int world) {
-    return plan("broadcast",
-                "dtype: bf16, variant: low_latency_scatter_gather, world: " + std::to_string(world) +
-                    ", shape: {n: " + n + "}",
-                "sm_90a")
-        .kernels.at(0);
-  };
   for (const int world : {2, 3, 4, 8}) {
-    const std::int64_t parts = world - 1;
-    for (const std::int64_t n : {0, 1, 40, 41, 84, 1000003}) {
-      const std::int64_t of_line = n > 1000000 ? 6 : 4;
-      EXPECT_EQ(kernel(std::to_string(n), world).number("line"), of_line);
-      const std::int64_t lines = std::max<std::int64_t>(1, (n + of_line - 1) / of_line);
-      std::int64_t reserved = 0;
-      for (const iris::ByteSize::Term& term : kernel(std::to_string(n), world).workspace.terms) reserved += term.bytes;
-      const std::int64_t needed = 2 * world * ((lines + parts - 1) / parts) * 16;
-      EXPECT_GE(reserved, needed) << n << " on " << world;
-      EXPECT_LE(reserved, needed + 4096) << n << " on " << world;
+    for (const auto& [text, parts, slots] : variants_in_parts(world)) {
+      const auto kernel = [&text = text](const std::string& n) {
+        return plan_of(text + ", shape: {n: " + n + "}}", "sm_90a").kernels.at(0);
+      };
+      for (const std::int64_t n : {0, 1, 40, 41, 84, 1000003}) {
+        const std::int64_t of_line = n > 1000000 ? 6 : 4;
+        EXPECT_EQ(kernel(std::to_string(n)).number("line"), of_line);
+        const std::int64_t lines = std::max<std::int64_t>(1, (n + of_line - 1) / of_line);
+        std::int64_t reserved = 0;
+        for (const iris::ByteSize::Term& term : kernel(std::to_string(n)).workspace.terms) reserved += term.bytes;
+        const std::int64_t needed = 2 * slots * ((lines + parts - 1) / parts) * 16;
+        EXPECT_GE(reserved, needed) << text << " of " << n;
+        EXPECT_LE(reserved, needed + 4096) << text << " of " << n;
+      }
+      // Two buffers, elements of 2 bytes beside as many of marks.
+      EXPECT_GE(bytes_of_element(kernel("dynamic").workspace) * parts, 2 * 2 * 2 * slots) << text;
     }
-    const iris::ByteSize dynamic = kernel("dynamic", world).workspace;
-    std::int64_t for_each = 0;
-    for (const iris::ByteSize::Term& term : dynamic.terms) for_each += term.extents.empty() ? 0 : term.bytes;
-    EXPECT_GE(for_each * parts, 2 * 2 * 2 * world)
-        << world;  // two buffers, elements of 2 bytes beside as many of marks
+  }
+}
+
+/// Kernels of open sizes have lines of 12 bytes, six elements, where they are launched for much only.
+TEST(Workspace, HasRoomForWideLinesWhereSizesAreOpen) {
+  struct Shares {
+    std::int64_t parts, slots;
+  };
+  const std::map<std::string, Shares> of_variants = {{"low_latency", {.parts = 1, .slots = 4}},
+                                                     {"low_latency_scatter_gather", {.parts = 3, .slots = 4}},
+                                                     {"low_latency_two_shot", {.parts = 4, .slots = 8}}};
+  for (const char* pattern : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
+    int wide = 0;
+    for (const KernelPlan& kernel : plan(pattern, "dtype: bf16, world: 4, shape: {n: dynamic}", "sm_90a").kernels) {
+      const auto of_variant = of_variants.find(kernel.variant);
+      if (of_variant == of_variants.end() || kernel.number("line") != 6) continue;
+      ++wide;
+      const auto [parts, slots] = of_variant->second;
+      EXPECT_GE(bytes_of_element(kernel.workspace) * parts * 6, 2 * slots * 16) << pattern << " " << kernel.variant;
+    }
+    EXPECT_GE(wide, 1) << pattern;
   }
 }
 

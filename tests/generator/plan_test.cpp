@@ -219,10 +219,9 @@ TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {
   EXPECT_EQ(plan.kernels.front().variant, "low_latency");
   EXPECT_EQ(plan.kernels.back().variant, "two_shot");
   EXPECT_EQ(plan.schedules.back().up_to, iris::every_size);
-  // What is static chooses alike on both sides of each limit, with lines as where the size is open (lines.hpp).
+  // What is static chooses alike on both sides of each limit.
   const auto variant_of = [](std::int64_t n) {
-    return plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, config: {vector: 4}, shape: {n: " +
-                       std::to_string(n) + "}}",
+    return plan_of("{name: a, pattern: all_reduce, dtype: bf16, world: 8, shape: {n: " + std::to_string(n) + "}}",
                    "sm_90a")
         .variant;
   };
@@ -231,6 +230,18 @@ TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {
     EXPECT_EQ(variant_of(limit), plan.kernels[range].variant) << limit;
     EXPECT_EQ(variant_of(limit + limit / 32), plan.kernels[range + 1].variant) << limit;
   }
+}
+
+/// Lines hold 12 bytes, three elements, of what is launched for more than 256 KiB: as they do where the size is known.
+TEST(BySize, PlansAVariantAnewWhereItsKernelDependsOnTheSize) {
+  const Plan plan = plan_of("{name: a, pattern: all_gather, dtype: f32, world: 3, shape: {n: dynamic}}", "sm_90a");
+  ASSERT_GE(plan.kernels.size(), 2u);
+  EXPECT_EQ(plan.kernels[0].number("line"), 2);
+  EXPECT_EQ(plan.kernels[1].number("line"), 3);
+  EXPECT_EQ(plan.kernels[1].variant, "low_latency");
+  EXPECT_NE(plan.kernels[0].symbol, plan.kernels[1].symbol);
+  EXPECT_NEAR(static_cast<double>(plan.schedules[0].up_to), 32768, 32768 / 64 + 1);
+  EXPECT_NE(plan.choices.at(0).reason.find("low_latency_2 up to"), std::string::npos) << plan.choices.at(0).reason;
 }
 
 TEST(BySize, ServesBothVariantsWithOneSetOfBuffers) {

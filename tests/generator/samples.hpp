@@ -71,6 +71,9 @@ inline const std::vector<std::string>& kernels_of_every_template() {
   static const std::vector<std::string> kernels = {
       "{name: one, pattern: all_reduce, variant: one_shot, dtype: f32, op: max, world: 4, shape: {n: 1000}}",
       "{name: words, pattern: all_reduce, variant: low_latency, dtype: f16, world: 3, shape: {m: 3, n: 71}}",
+      "{name: two_of_words, pattern: all_reduce, variant: low_latency_two_shot, dtype: bf16, world: 3, shape: {m: 3, "
+      "n: "
+      "71}}",
       "{name: two, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 8, shape: {m: 7, n: 1001}}",
       "{name: phases, pattern: all_reduce, variant: reduce_scatter_all_gather, dtype: f16, world: 3, shape: {m: 5, n: "
       "66}}",

@@ -37,7 +37,7 @@ TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
     const BuffersOfRanks one_shot =
         apply(Sample{{"all_reduce", "one_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs);
     for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
-    for (const char* variant : {"low_latency", "two_shot", "ring", "atomic", "spinlock"}) {
+    for (const char* variant : {"low_latency", "low_latency_two_shot", "two_shot", "ring", "atomic", "spinlock"}) {
       const Algorithm algorithm = {"all_reduce", variant};
       if (!test::row_of(algorithm)->deterministic && dtype != Dtype::i32) continue;
       EXPECT_EQ(apply(Sample{algorithm, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
@@ -86,6 +86,7 @@ TEST_P(Properties, BroadcastGivesEveryRankTheRootsInput) {
 TEST_P(Properties, OrderOfExecutionChangesNothing) {
   for (const auto& [pattern, variant] : {std::pair{"all_reduce", "one_shot"},
                                          {"all_reduce", "low_latency"},
+                                         {"all_reduce", "low_latency_two_shot"},
                                          {"all_reduce", "two_shot"},
                                          {"all_reduce", "ring"},
                                          {"all_to_all", "direct"},

@@ -79,6 +79,31 @@ std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, con
   return work_of_lines(problem, draft, problem.world, 1);
 }
 
+std::string refuse_low_latency_two_shot(const Problem& problem, const Target&) {
+  if (iris::bytes_of(problem.result) == iris::bytes_of(problem.dtype)) return "";
+  return "passes on results in lines of as many elements as the input's, but " +
+         std::string(to_string(problem.result)) + " is not as long as " + std::string(to_string(problem.dtype)) +
+         "; take two_shot";
+}
+
+Draft plan_low_latency_two_shot(const Request& request) {
+  return plan_lines(request, start_kernel(request, "all_reduce/low_latency_two_shot.hip"),
+                    {.arguments = arguments(request.problem),
+                     .types = {.result = true, .accumulate = true},
+                     .in_place = in_place(request.problem),
+                     .parts = request.problem.world,
+                     .mailboxes = 2});
+}
+
+/// A rank sends the others their parts, and each of them its own.
+std::vector<Work> cost_of_low_latency_two_shot(const Problem& problem, const Target&, const Draft& draft) {
+  const double bytes = bytes_of_elements(problem);
+  const double factor = line_factor(problem, draft);
+  return {{.link_bytes = 2 * factor * (problem.world - 1) * bytes / problem.world,
+           .memory_bytes = (2 * factor + 2) * bytes,
+           .lines = 2}};
+}
+
 Draft plan_ring(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "all_reduce/ring.hip");
@@ -204,6 +229,7 @@ constexpr std::array<std::string_view, 2> grid_keys = {"blocks", "threads"};
 constexpr std::array<std::string_view, 4> ring_keys = {"blocks", "threads", "vector", "chunk"};
 constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_shot.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_reduce/low_latency.hip"};
+constexpr std::array<std::string_view, 1> low_latency_two_shot_templates = {"all_reduce/low_latency_two_shot.hip"};
 constexpr std::array<std::string_view, 1> two_shot_templates = {"all_reduce/two_shot.hip"};
 constexpr std::array<std::string_view, 1> ring_templates = {"all_reduce/ring.hip"};
 constexpr std::array<std::string_view, 1> atomic_templates = {"all_reduce/atomic.hip"};
@@ -222,6 +248,13 @@ constexpr std::array variants = {
             .keys = keys,
             .plan = plan_low_latency,
             .cost = cost_of_low_latency},
+    Variant{.name = "low_latency_two_shot",
+            .summary = "two_shot in such words, without a barrier: for sizes in between",
+            .templates = low_latency_two_shot_templates,
+            .keys = keys,
+            .refusal = refuse_low_latency_two_shot,
+            .plan = plan_low_latency_two_shot,
+            .cost = cost_of_low_latency_two_shot},
     Variant{.name = "two_shot",
             .summary = "each rank reduces a shard and sends it to all: the fewest bytes",
             .templates = two_shot_templates,

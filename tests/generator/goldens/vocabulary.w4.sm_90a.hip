@@ -26,31 +26,8 @@ struct Config {
 // all that it sends to have started it; of each other there comes a line.
 constexpr i32 parts = Config::world > 1 ? Config::world - 1 : 1;
 
-using Line = MessageLine<Config::Element, Config::vector, Config::line>;
 using Values = LinePack<Config::Element, Config::line>;
-
-// A message in parts of equally many lines, of which the last ones may hold nothing.
-struct Message {
-  i64 count;
-
-  __device__ __forceinline__ i64 lines_of_part() const {
-    return divide_up(lines_of<Config::Element, Config::line>(count), parts);
-  }
-  __device__ __forceinline__ Values load(const Config::Element* from, i32 part, i64 line) const {
-    const i64 place = part * lines_of_part() + line;
-    return is_within(place) ? at(place).load(from) : Values{};
-  }
-  __device__ __forceinline__ void store(Config::Element* to, i32 part, i64 line, const Values& values) const {
-    const i64 place = part * lines_of_part() + line;
-    if (is_within(place)) at(place).store(to, values);
-  }
-
- private:
-  __device__ __forceinline__ bool is_within(i64 line) const {
-    return line < lines_of<Config::Element, Config::line>(count);
-  }
-  __device__ __forceinline__ Line at(i64 line) const { return Line({1, count, count}, line, /*aligned=*/true); }
-};
+using Message = MessageInParts<Config::Element, Config::vector, Config::line, parts>;
 
 __device__ __forceinline__ void scatter(const Context& context, const Mailbox<Config, Values>& mailbox,
                                         const Message& message, const Config::Element* input, Config::Element* output) {
@@ -96,7 +73,7 @@ __device__ __forceinline__ void gather(const Context& context, const Mailbox<Con
 __device__ __forceinline__ void kernel(const Context& context, const Config::Element* input, Config::Element* output,
                                        i64 m, i64 n) {
   const Launch<Config> launch(context);
-  const Message message = {m * n};
+  const Message message(m * n);
   const Mailbox<Config, Values> mailbox(launch, message.lines_of_part() * Config::line);
   if (context.rank == Config::root) {
     scatter(context, mailbox, message, input, output);

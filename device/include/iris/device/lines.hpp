@@ -152,6 +152,41 @@ class MessageLine {
   i64 places_[elements];
 };
 
+/// A message without gaps, cut into `parts` of equally many lines, of which the last ones may hold nothing.
+template <typename T, int vector, i32 elements, int parts>
+class MessageInParts {
+ public:
+  using Line = MessageLine<T, vector, elements>;
+
+  __device__ __forceinline__ explicit MessageInParts(i64 count) : count_(count) {}
+
+  __device__ __forceinline__ i64 lines_of_part() const { return divide_up(lines_of<T, elements>(count_), parts); }
+
+  /// Whether that line of a part is one of the message's.
+  __device__ __forceinline__ bool has(i32 part, i64 line) const {
+    return number(part, line) < lines_of<T, elements>(count_);
+  }
+  /// One that is.
+  __device__ __forceinline__ Line at(i32 part, i64 line) const {
+    return Line({1, count_, count_}, number(part, line), /*aligned=*/true);
+  }
+
+  /// Elements of the message at `from`, zero beyond its end.
+  __device__ __forceinline__ LinePack<T, elements> load(const T* from, i32 part, i64 line) const {
+    return has(part, line) ? at(part, line).load(from) : LinePack<T, elements>{};
+  }
+  /// Writes what of it lies within the message at `to`.
+  template <typename Result>
+  __device__ __forceinline__ void store(Result* to, i32 part, i64 line, const Pack<Result, elements>& values) const {
+    if (has(part, line)) at(part, line).store(to, values);
+  }
+
+ private:
+  __device__ __forceinline__ i64 number(i32 part, i64 line) const { return part * lines_of_part() + line; }
+
+  i64 count_;
+};
+
 /// Where messages of at most `count` elements arrive in this launch, one from each rank: its ping-pong buffer of a
 /// workspace, but for the first `reserved` bytes (a multiple of 16), that was zero before the first launch and has held
 /// nothing but words since, of whatever launches.
@@ -162,6 +197,9 @@ class Mailbox {
       : launch_(launch), lines_(lines_of<typename Values::Element, Values::width>(count)), reserved_(reserved) {}
 
   __device__ __forceinline__ i64 lines() const { return lines_; }
+
+  /// Of the buffer that it fills, for another one behind it.
+  __device__ __forceinline__ i64 bytes() const { return Config::world * lines_ * i64{sizeof(platform::Words)}; }
 
   /// Sends a line of this rank's message to rank `peer`, which may be this one.
   __device__ __forceinline__ void send(i64 line, const Values& values, i32 peer) const {

@@ -71,6 +71,8 @@ constexpr std::array functions = {
     Function{.name = "store_pack", .stores = 0},
     Function{.name = "MessageLine::load", .loads = 0},
     Function{.name = "MessageLine::store", .stores = 0},
+    Function{.name = "MessageInParts::load", .loads = 0},
+    Function{.name = "MessageInParts::store", .stores = 0},
     Function{.name = "load_and_reduce", .loads = 0},
     Function{.name = "copy_elements", .loads = 0, .stores = 1},
     Function{.name = "get", .loads = 1, .stores = 2, .remote_loads = true},
