@@ -33,6 +33,18 @@ std::int64_t bytes_of_line(const Request& request, int parts) {
   return is_long && fits ? 12 : 8;
 }
 
+/// Twice as many blocks as others have, of half as many threads: on more compute units lines leave and arrive sooner,
+/// by 2 to 8 % of a launch on four H100s.
+void choose_grid_of_lines(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                          int of_line) {
+  if (request.on_host()) return choose_grid(request, kernel, elements, of_line);
+  const std::int64_t threads = decide(request, kernel, "threads", request.target.threads / 2, "",
+                                      "few in a block, for lines leave sooner from more");
+  decide_blocks(request, kernel, elements, threads * of_line, 2,
+                "known only at launch: as many as keep the links busy");
+  bound_grid(request, kernel);
+}
+
 }  // namespace
 
 Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& lines) {
@@ -44,7 +56,7 @@ Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& li
              line_bytes == 8 ? "8 bytes, half of them beside each of two marks" : "12 bytes before one mark");
   auto message = static_count(problem, {{"m"}, {"n"}});
   if (message) *message = divide_up(*message, lines.parts);
-  choose_grid(request, kernel, message, of_line);
+  choose_grid_of_lines(request, kernel, message, of_line);
   add_types(request, kernel, lines.types);
   kernel.workspace = mailboxes_of(problem, of_line, lines);
   kernel.arguments = place(lines.arguments, static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});

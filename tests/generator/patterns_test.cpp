@@ -257,6 +257,20 @@ TEST(Grid, KeepsWhatTheUserSetAndRefusesWhatCannotRun) {
   expect_planned("matmul", "dtype: f32, world: 2, shape: {m: 8, n: 8, k: 8}, config: {blocks: 5000}", "sm_90a");
 }
 
+/// Of as many threads as others, in twice as many blocks.
+TEST(Grid, OfLinesHasMoreAndSmallerBlocks) {
+  const std::string rest = "dtype: bf16, world: 4, shape: {n: 16777216}";
+  for (const char* pattern : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}) {
+    for (const char* target : {"sm_90a", "gfx942"}) {
+      const Plan lines = plan(pattern, rest + ", variant: low_latency", target);
+      EXPECT_EQ(number(lines, "threads"), 256) << pattern << " on " << target;
+      EXPECT_EQ(number(lines, "blocks"), 128) << pattern << " on " << target;
+    }
+  }
+  EXPECT_EQ(number(plan("all_reduce", rest + ", variant: low_latency, config: {threads: 1024}", "sm_90a"), "blocks"),
+            128);
+}
+
 TEST(CopyEngine, TakesAllToAllOfOneRowOnly) {
   EXPECT_EQ(plan("all_to_all", "dtype: bf16, world: 4, shape: {n: 268435456}", "sm_90a").variant, "copy_engine");
   EXPECT_EQ(plan("all_to_all", "dtype: bf16, world: 4, shape: {m: 2, n: 134217728}", "sm_90a").variant, "direct");

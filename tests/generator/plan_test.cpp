@@ -80,7 +80,10 @@ TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
   EXPECT_EQ(bound("f32, accumulate: f64", "sm_90a", "min_blocks_per_sm", ", config: {blocks: 200}"), Bound(200, 2));
   // On AMD waves count: two blocks of 256 threads are two of each SIMD's.
   EXPECT_EQ(bound("f32, accumulate: f64", "gfx942", "waves_per_eu"), Bound(608, 2));
-  EXPECT_EQ(number(plan_of(world_of(2), "gfx942"), "waves_per_eu"), 2);
+  EXPECT_EQ(number(plan_of(world_of(2), "gfx942"), "waves_per_eu"), 1);
+  EXPECT_EQ(number(plan("all_reduce", "dtype: f32, world: 2, shape: {n: 5}, config: {threads: 512}", "gfx942"),
+                   "waves_per_eu"),
+            2);
   EXPECT_EQ(number(plan_of(world_of(2), "sm_90a"), "min_blocks_per_sm"), 1);
   EXPECT_THROW(number(plan_of(world_of(2), "host"), "min_blocks_per_sm"), std::logic_error);
 }

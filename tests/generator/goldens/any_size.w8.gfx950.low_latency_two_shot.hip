@@ -14,9 +14,9 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 line = 4;    // elements in a line
-  static constexpr i32 threads = 512;
-  static constexpr i32 blocks = 64;
-  static constexpr i32 waves_per_eu = 2;
+  static constexpr i32 threads = 256;
+  static constexpr i32 blocks = 128;
+  static constexpr i32 waves_per_eu = 1;
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;

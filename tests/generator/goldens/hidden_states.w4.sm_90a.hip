@@ -14,8 +14,8 @@ struct Config {
   static constexpr i32 world = 4;
   static constexpr i32 vector = 2;  // elements in one access
   static constexpr i32 line = 6;    // elements in a line
-  static constexpr i32 threads = 512;
-  static constexpr i32 blocks = 43;
+  static constexpr i32 threads = 256;
+  static constexpr i32 blocks = 86;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = bf16;
   using Result = bf16;

@@ -13,9 +13,9 @@ struct Config {
   static constexpr i32 world = 8;
   static constexpr i32 vector = 2;  // elements in one access
   static constexpr i32 line = 2;    // elements in a line
-  static constexpr i32 threads = 512;
+  static constexpr i32 threads = 256;
   static constexpr i32 blocks = 1;
-  static constexpr i32 waves_per_eu = 2;
+  static constexpr i32 waves_per_eu = 1;
   using Element = i32;
 };
 

@@ -14,7 +14,7 @@ struct Config {
   static constexpr i32 root = 0;
   static constexpr i32 vector = 1;  // elements in one access
   static constexpr i32 line = 1;    // elements in a line
-  static constexpr i32 threads = 512;
+  static constexpr i32 threads = 256;
   static constexpr i32 blocks = 1;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = f64;

@@ -14,8 +14,8 @@ struct Config {
   static constexpr i32 root = 1;
   static constexpr i32 vector = 4;  // elements in one access
   static constexpr i32 line = 4;    // elements in a line
-  static constexpr i32 threads = 512;
-  static constexpr i32 blocks = 64;
+  static constexpr i32 threads = 256;
+  static constexpr i32 blocks = 128;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = bf16;
 };
