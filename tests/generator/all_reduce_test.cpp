@@ -1,13 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "irisgen/pattern.hpp"
 #include "irisgen/tuning_space.hpp"
 #include "tests/generator/samples.hpp"
 
-// The variants that reduce in the order of arrival.
+// What variants ask of their problems, and what those that reduce in the order of arrival do.
 
 namespace irisgen {
 namespace {
@@ -54,6 +56,20 @@ TEST(AllReduce, AtomicAddsOnlyWhatTheOutputCanHold) {
                  "atomic adds in the output, which is f32 where sums are f64; take spinlock");
   expect_refused("all_reduce", rest + "dtype: i32, op: max", "gfx90a", "atomic only sums; take spinlock");
   EXPECT_EQ(plan("all_reduce", rest + "dtype: f32", "gfx90a").in_place, iris::InPlace::no);
+}
+
+/// As a part of an operation whose sums are wider than its results.
+TEST(AllReduce, PassesOnResultsInLinesOnlyWhereTheyAreAsLongAsElements) {
+  Problem problem = plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 8}", "sm_90a").problem;
+  const auto& variants = find_pattern("all_reduce")->variants;
+  const auto lines = std::ranges::find(variants, std::string_view("low_latency_two_shot"), &Variant::name);
+  ASSERT_NE(lines, variants.end());
+  problem.result = Dtype::f16;
+  EXPECT_EQ(lines->refusal(problem, *find_target("sm_90a")), "");
+  problem.result = Dtype::f32;
+  EXPECT_EQ(
+      lines->refusal(problem, *find_target("sm_90a")),
+      "passes on results in lines of as many elements as the input's, but f32 is not as long as bf16; take two_shot");
 }
 
 TEST(AllReduce, SpinlockHasALockForEachBlockAndSumsInTheAccumulator) {

@@ -136,6 +136,17 @@ TEST(Tuning, TakesTheNearestSize) {
   EXPECT_EQ(plan_with({table}).variant, "one_shot");
 }
 
+/// Of so much lines hold three elements; the model would take another variant.
+TEST(Tuning, PlansAnOpenSizeAsItWasMeasured) {
+  TuningEntry entry = entry_for("low_latency");
+  entry.problem = sum_of(65536);
+  const Plan open = plan_with(entry, "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: dynamic}}");
+  const auto is_wide = [](const KernelPlan& kernel) {
+    return kernel.variant == "low_latency" && kernel.number("line") == 3;
+  };
+  EXPECT_EQ(std::ranges::count_if(open.kernels, is_wide), 1);
+}
+
 TEST(Tuning, OfAProductIsForItsOwnColumnsAndDepth) {
   TuningEntry entry = entry_for("bulk_synchronous");
   entry.problem = plan_of(
