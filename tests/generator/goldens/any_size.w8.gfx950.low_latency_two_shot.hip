@@ -40,7 +40,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const ThreadGroup threads = grid_threads<Config>();
 
   for (i64 line = threads.index; line < inputs.lines(); line += threads.size) {
-#pragma unroll
+#pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
     for (i32 offset = 0; offset < Config::world; ++offset) {
       const i32 peer = peer_at<Config::world>(context, offset);
       inputs.send(line, message.load(input, peer, line), peer);
@@ -57,7 +57,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
       const auto place = message.at(context.rank, line);
       reduced = output.finish(place.first(), sums, place.held());
     }
-#pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
+#pragma unroll 4
     for (i32 offset = 0; offset < Config::world; ++offset) {
       results.send(line, reduced, peer_at<Config::world>(context, offset));
     }
