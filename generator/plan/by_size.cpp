@@ -63,12 +63,12 @@ std::int64_t last_size_of(const Candidate* candidate, std::int64_t good, std::in
   return good;
 }
 
-constexpr std::int64_t largest = std::int64_t{1} << 34;
+constexpr std::int64_t largest_launch = std::int64_t{1} << 34;
 
 /// Of a collective: who is best at which sizes, smallest first; at least one range.
 std::vector<Range> ranges_of(const Problem& problem, const BestAt& best_at) {
   std::vector<Range> ranges;
-  for (std::int64_t size = 1; size <= largest; size *= 2) {
+  for (std::int64_t size = 1; size <= largest_launch; size *= 2) {
     const Candidate* best = best_at(at_size(problem, size)).candidate;
     if (!ranges.empty() && are_same(*ranges.back().candidate, *best)) continue;
     if (!ranges.empty()) {
@@ -314,7 +314,7 @@ std::vector<Candidate> few_for_all_sizes(const KernelSpec& spec, const Problem& 
 AtEverySize::AtEverySize(const KernelSpec& spec, const Problem& problem, const Target& target,
                          std::span<const FunctionPlan> functions, const std::vector<Candidate>& candidates)
     : spec_(spec), problem_(problem), target_(target), functions_(functions) {
-  const Launches longest{.typical = at_size(problem, largest)};
+  const Launches longest{.typical = at_size(problem, largest_launch)};
   for (const Candidate& candidate : candidates) {
     if (candidate.refusal) continue;
     const Candidate for_long = consider(spec, problem, target, spec.config, functions, *candidate.variant, longest);
