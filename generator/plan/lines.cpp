@@ -34,7 +34,7 @@ std::int64_t bytes_of_line(const Request& request, int parts) {
 }
 
 /// Twice as many blocks as others have, of half as many threads: on more compute units lines leave and arrive sooner,
-/// by 2 to 8 % of a launch on four H100s.
+/// by up to 8 % of a launch on four H100s (docs/measured.md).
 void choose_grid_of_lines(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
                           int of_line) {
   if (request.on_host()) return choose_grid(request, kernel, elements, of_line);
