@@ -131,9 +131,10 @@ void Composition::require(const std::string& buffer, const Argument& argument) {
 }
 
 std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft) {
-  // Measured on two H100s: until blocks are at work on what the kernel before has made, or sent.
+  // Measured on two and on four H100s: until blocks are at work on what the kernel before has made, or sent.
   constexpr double behind_collective_us = 1.5;
   constexpr double before_collective_us = 3;
+  constexpr double before_lines_us = 1.5;
   const iris::Extents lengths = problem.static_extents();
   std::vector<Work> works;
   bool was_collective = false;
@@ -142,8 +143,9 @@ std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, co
     for (const auto& [name, dimension] : part.extents) given.set(name, iris::length_of(dimension, lengths));
     std::vector<Work> own = part.variant->cost(part.problem.at(given), target, *part.draft);
     const bool is_collective = pattern_of(part.problem).bus != nullptr;
+    const double before_us = own.front().lines > 0 ? before_lines_us : before_collective_us;
     if (!works.empty() && target.measured)
-      own.front().behind_us = is_collective ? before_collective_us : was_collective ? behind_collective_us : 0;
+      own.front().behind_us = is_collective ? before_us : was_collective ? behind_collective_us : 0;
     was_collective = is_collective;
     works.insert(works.end(), own.begin(), own.end());
   }

@@ -6,8 +6,6 @@
 namespace irisgen {
 namespace {
 
-constexpr std::int64_t line_size = 16;  // bytes, elements and marks
-
 /// A slot for the lines of each rank's message, or of a part of it, in every mailbox.
 iris::ByteSize mailboxes_of(const Problem& problem, std::int64_t of_line, const LineKernel& kernel) {
   const std::int64_t slots = std::int64_t{problem.world} * kernel.mailboxes;
@@ -30,7 +28,7 @@ std::int64_t bytes_of_line(const Request& request, int parts) {
   const bool is_long = from > 0 && count && (problem.world - 1) * *count * bytes / parts > from;
   // Wide lines begin on boundaries of 4 bytes, and elements of 8 do not fill them.
   const bool fits = bytes < 8 && request.wanted("vector").value_or(1) * bytes <= 4;
-  return is_long && fits ? 12 : 8;
+  return is_long && fits ? wide_line_bytes : line_bytes;
 }
 
 /// Twice as many blocks as others have, of half as many threads: on more compute units lines leave and arrive sooner,
@@ -47,13 +45,17 @@ void choose_grid_of_lines(const Request& request, KernelPlan& kernel, std::optio
 
 }  // namespace
 
+void add_line(KernelPlan& kernel, std::int64_t bytes, Dtype dtype) {
+  add_number(kernel, "line", static_cast<int>(bytes / iris::bytes_of(dtype)), "elements in a line",
+             bytes == line_bytes ? "8 bytes, half of them beside each of two marks" : "12 bytes before one mark");
+}
+
 Draft plan_lines(const Request& request, KernelPlan kernel, const LineKernel& lines) {
   const Problem& problem = request.problem;
-  const std::int64_t line_bytes = bytes_of_line(request, lines.parts);
-  const int of_line = static_cast<int>(line_bytes / iris::bytes_of(problem.dtype));
-  const int vector = choose_vector_of(request, kernel, line_bytes & -line_bytes, problem.dtype, lines.run);
-  add_number(kernel, "line", of_line, "elements in a line",
-             line_bytes == 8 ? "8 bytes, half of them beside each of two marks" : "12 bytes before one mark");
+  const std::int64_t bytes = bytes_of_line(request, lines.parts);
+  const int of_line = static_cast<int>(bytes / iris::bytes_of(problem.dtype));
+  const int vector = choose_vector_of(request, kernel, bytes & -bytes, problem.dtype, lines.run);
+  add_line(kernel, bytes, problem.dtype);
   auto message = static_count(problem, {{"m"}, {"n"}});
   if (message) *message = divide_up(*message, lines.parts);
   choose_grid_of_lines(request, kernel, message, of_line);

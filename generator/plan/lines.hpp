@@ -8,6 +8,13 @@
 /// The low_latency variants of all collectives: elements travel in lines that carry their own flags (device/lines.hpp).
 namespace irisgen {
 
+inline constexpr std::int64_t line_size = 16;        ///< bytes, elements and marks
+inline constexpr std::int64_t line_bytes = 8;        ///< of elements, half of them beside each of two marks
+inline constexpr std::int64_t wide_line_bytes = 12;  ///< before one mark, where 16 bytes are written as a whole
+
+/// Adds the constant `line`, of lines of so many bytes of elements.
+void add_line(KernelPlan& kernel, std::int64_t bytes, Dtype dtype);
+
 /// What their kernels differ in, beside their template.
 struct LineKernel {
   std::vector<Argument> arguments;

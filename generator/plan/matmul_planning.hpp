@@ -78,15 +78,24 @@ void choose_summing(const Request& request, KernelPlan& kernel, int sources);
 /// Decides `ship_ns`, once the grid is known: how many nanoseconds a finished tile takes to leave for another rank.
 void choose_pace(const Request& request, KernelPlan& kernel, const Products& products);
 
+/// Of mailboxes of tiles, one behind another: `rows` for every `of` rows of m.
+struct MailboxRows {
+  std::int64_t rows = 1;
+  std::int64_t of = 1;
+  int mailboxes = 1;
+};
+
 /// A workspace with a slot for each rank: for the images of all tiles of this rank's shard of m rows × n columns,
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// for those of every so many of the tiles of m rows × n columns, of which each rank has its share,
 iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
 /// or for that rank's shard of m rows of A, as Gathered;
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
-/// or for its products for this rank in lines, so many rows of them, as RowMailbox, behind what blocks reserve for the
-/// images of their tiles.
-iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows);
+/// or for its products for this rank in lines, as TileMailbox, behind what blocks reserve for the images of their
+/// tiles.
+iris::ByteSize mailboxes_of_tiles(const Problem& problem, const KernelPlan& kernel, const MailboxRows& rows);
+/// In each row of a tile, of such a mailbox.
+std::int64_t lines_of_tile_row(const KernelPlan& kernel);
 
 /// A workspace, of one buffer, for the sums of all parts of those tiles of m rows × n columns that the blocks do not
 /// make alone.

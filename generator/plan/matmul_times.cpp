@@ -33,20 +33,22 @@ double computing_us(const Problem& problem, const Target& target, const KernelPl
   return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 
-/// To read B from memory, and to send and sum few rows of the last tiles. A B that no cache holds is read once more for
-/// most ranks whose rows are late, and in part for others whose rows are tiles of their own.
+/// To read B from memory, and to send and sum few rows: all in the last turn. A B that no cache holds is read once more
+/// for most ranks whose rows are late, and in part for others whose rows are tiles of their own.
 double reading_b_us(const Problem& problem, const Target& target, const Products& products) {
   constexpr double cache_bytes = 50 << 20;  // of an H100 and of an H200
   constexpr double for_late_rows = 0.7;     // measured on four H200s
   constexpr double for_other_rows = 0.2;    // measured on two H100s and on four H200s
-  constexpr double until_summed_us = 5.5;   // the same
+  constexpr double until_summed_us = 3.7;   // the same, on four H100s, too
+  constexpr double until_sent_us = 1.8;     // at least
   constexpr double by_others_us = 3;        // more where blocks that do not multiply sum: assumed
   const double bytes = matrix_bytes(problem, {{"k"}, products.columns}, problem.dtype);
   if (!target.measured) return reading_us(target, bytes);
   const double times = bytes <= cache_bytes    ? 1
                        : products.gathers_rows ? std::max(1.0, for_late_rows * products.count)
                                                : 1 + for_other_rows * (products.count - 1);
-  const double summed_us = until_summed_us + (products.moves_by_blocks ? by_others_us : 0);
+  const double sent_us = std::max(until_sent_us, products.shipped_bytes / target.rates.link_gbs / 1e3);
+  const double summed_us = sent_us + until_summed_us + (products.moves_by_blocks ? by_others_us : 0);
   return reading_us(target, times * bytes) + (products.sums_tiles ? summed_us : 0);
 }
 

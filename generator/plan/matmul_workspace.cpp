@@ -1,3 +1,4 @@
+#include "generator/plan/lines.hpp"
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 
@@ -66,14 +67,18 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 
-iris::ByteSize mailboxes_of_rows(const Problem& problem, const KernelPlan& kernel, const Dimension& rows) {
-  constexpr std::int64_t line_bytes = 8;  // of elements, beside as many of marks: as RowMailbox of device/
-  const std::int64_t bytes_of_result = iris::bytes_of(problem.result);
-  iris::ByteSize size = slots_of(problem, 2 * std::int64_t{problem.world}, {rows.extent, rows.divisor},
-                                 {"n", line_bytes / bytes_of_result}, 2 * line_bytes);
+std::int64_t lines_of_tile_row(const KernelPlan& kernel) {
+  return divide_up(kernel.number("tile_n"), kernel.number("line"));
+}
+
+iris::ByteSize mailboxes_of_tiles(const Problem& problem, const KernelPlan& kernel, const MailboxRows& rows) {
+  const std::int64_t tile_n = kernel.number("tile_n");
+  const std::int64_t slots = 2 * std::int64_t{problem.world} * rows.mailboxes;
+  iris::ByteSize size =
+      slots_of(problem, slots, {"m", rows.of}, {"n", tile_n}, rows.rows * lines_of_tile_row(kernel) * line_size);
   if (kernel.main_loop() != MainLoop::wgmma) {
-    const std::int64_t images = kernel.number("blocks") * kernel.number("tile_m") * kernel.number("tile_n");
-    size.terms.push_back({2 * round_up(images * bytes_of_result, access_bytes), {}});
+    const std::int64_t images = kernel.number("blocks") * kernel.number("tile_m") * tile_n;
+    size.terms.push_back({2 * round_up(images * iris::bytes_of(problem.result), access_bytes), {}});
   }
   return size;
 }

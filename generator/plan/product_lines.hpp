@@ -9,11 +9,19 @@
 /// be summed where they are wanted (device/lines.hpp).
 namespace irisgen {
 
-/// The variant whose template that is, for sums of which each rank gets so many rows.
-Draft plan_sums_in_lines(const Request& request, std::string_view template_path, const Dimension& result_rows,
-                         std::vector<Argument> arguments);
+/// What their kernels differ in, beside their template.
+struct SumsInLines {
+  std::vector<Argument> arguments;
+  double sent;            ///< bytes over the links, of one of a rank's whole product
+  int ways = 1;           ///< over them, one after another, each into mailboxes of its own
+  int ranks = 1;          ///< that share the rows to be summed:
+  bool of_tiles = false;  ///< those of each tile, rather than of the whole matrix
+};
 
-/// Of a rank that sends its whole product `peers` times.
-std::vector<Work> cost_of_sums_in_lines(const Problem& problem, const Target& target, const Draft& draft, double peers);
+/// The variant whose template that is.
+Draft plan_sums_in_lines(const Request& request, std::string_view template_path, SumsInLines lines);
+
+std::vector<Work> cost_of_sums_in_lines(const Problem& problem, const Target& target, const Draft& draft,
+                                        const SumsInLines& lines);
 
 }  // namespace irisgen

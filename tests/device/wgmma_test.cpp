@@ -6,8 +6,8 @@
 #include "iris/device/main_loop.hpp"
 #include "iris/device/main_loop/wgmma.hpp"
 #include "iris/device/reduce.hpp"
-#include "iris/device/row_mailbox.hpp"
 #include "iris/device/signal.hpp"
+#include "iris/device/tile_mailbox.hpp"
 #include "tests/device/emulated_products.hpp"
 
 // Templates include it once more, to no effect: they take the Config of the namespace that they are in.
@@ -189,19 +189,31 @@ struct Config : Together<2> {};
 #include "templates/matmul_all_reduce/fused_sequential.hip"
 ENTRY
 }  // namespace reduced
-// A tile has rows of all ranks. Blocks make two or one.
+// A tile has rows of all ranks. Blocks make two or one. Lines do not divide its rows.
 namespace scattered_in_lines {
 struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 24> {
   static constexpr i32 world = 3;
+  static constexpr i32 line = 6;
 };
 #include "templates/matmul_reduce_scatter/low_latency.hip"
 ENTRY
 }  // namespace scattered_in_lines
 namespace reduced_in_lines {
-struct Config : Together<2> {};
+struct Config : Together<2> {
+  static constexpr i32 line = 4;
+};
 #include "templates/matmul_all_reduce/low_latency.hip"
 ENTRY
 }  // namespace reduced_in_lines
+// Of a tile's rows the last rank has fewer.
+namespace reduced_in_two_ways {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 24> {
+  static constexpr i32 world = 3;
+  static constexpr i32 line = 6;
+};
+#include "templates/matmul_all_reduce/low_latency_two_shot.hip"
+ENTRY
+}  // namespace reduced_in_two_ways
 namespace gathered {
 struct Config : Together<3> {};
 #include "templates/matmul_all_gather/fused_sequential.hip"
@@ -300,10 +312,16 @@ TEST(LargeWgmma, sums_are_sent_to_all) {
   expect_product<reduced::Config>(reduced::entry, {200, 264, 72}, 5, Pattern::sums);
 }
 TEST(Wgmma, rows_of_a_tile_are_sent_to_their_ranks_in_lines) {
-  expect_product<scattered_in_lines::Config>(scattered_in_lines::entry, {3 * 7, 330, 72}, 7, Pattern::scatters_sums);
+  for (const i64 columns : {330, 333})
+    expect_product<scattered_in_lines::Config>(scattered_in_lines::entry, {3 * 7, columns, 72}, 7,
+                                               Pattern::scatters_sums);
 }
 TEST(LargeWgmma, tiles_are_sent_to_all_in_lines) {
   expect_product<reduced_in_lines::Config>(reduced_in_lines::entry, {140, 330, 72}, 8, Pattern::sums);
+}
+TEST(Wgmma, sums_of_a_share_of_a_tile_are_sent_to_all_in_lines) {
+  for (const i64 columns : {330, 333})
+    expect_product<reduced_in_two_ways::Config>(reduced_in_two_ways::entry, {20, columns, 72}, 9, Pattern::sums);
 }
 TEST(LargeWgmma, finished_tiles_are_sent_to_all) {
   expect_product<gathered::Config>(gathered::entry, {3 * 140, 264, 72}, 6, Pattern::gathers_products);

@@ -66,6 +66,7 @@ constexpr Golden goldens[] = {
     {"partial_sums", "gfx950"},
     {"few_rows", "sm_90a"},
     {"tokens_sum", "host"},
+    {"batch_sum", "sm_90a"},
     {"classifier", "sm_90a"},
     {"classifier_in_turn", "gfx942"},
 };

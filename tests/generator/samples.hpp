@@ -131,6 +131,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 64, n: 32, k: 48}}",
       "{name: total_in_lines, pattern: matmul_all_reduce, variant: low_latency, dtype: bf16, world: 2, "
       "shape: {m: dynamic, n: 32, k: 48}}",
+      "{name: total_in_two_ways, pattern: matmul_all_reduce, variant: low_latency_two_shot, dtype: f16, world: 3, "
+      "shape: {m: 20, n: dynamic, k: 48}}",
       "{name: total_parts, pattern: matmul_all_reduce, variant: bulk_synchronous, dtype: f64, world: 2, "
       "shape: {m: dynamic, n: 20, k: 50}}",
       "{name: products, pattern: matmul_all_gather, variant: workgroup_specialized, dtype: bf16, world: 3, "

@@ -65,12 +65,32 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .signals = 2}};
 }
 
+SumsInLines lines(const Problem& problem) {
+  return {.arguments = arguments(problem), .sent = problem.world - 1.0};
+}
+
 Draft plan_low_latency(const Request& request) {
-  return plan_sums_in_lines(request, "matmul_all_reduce/low_latency.hip", {"m"}, arguments(request.problem));
+  return plan_sums_in_lines(request, "matmul_all_reduce/low_latency.hip", lines(request.problem));
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost_of_sums_in_lines(problem, target, draft, problem.world - 1);
+  return cost_of_sums_in_lines(problem, target, draft, lines(problem));
+}
+
+SumsInLines lines_of_two_shot(const Problem& problem) {
+  return {.arguments = arguments(problem),
+          .sent = 2 * (problem.world - 1.0) / problem.world,
+          .ways = 2,
+          .ranks = problem.world,
+          .of_tiles = true};
+}
+
+Draft plan_low_latency_two_shot(const Request& request) {
+  return plan_sums_in_lines(request, "matmul_all_reduce/low_latency_two_shot.hip", lines_of_two_shot(request.problem));
+}
+
+std::vector<Work> cost_of_low_latency_two_shot(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost_of_sums_in_lines(problem, target, draft, lines_of_two_shot(problem));
 }
 
 Draft plan_bulk_synchronous(const Request& request) {
@@ -93,6 +113,7 @@ Draft plan_bulk_synchronous(const Request& request) {
 constexpr std::array<std::string_view, 1> specialized = {"matmul_all_reduce/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"matmul_all_reduce/fused_sequential.hip"};
 constexpr std::array<std::string_view, 1> in_lines = {"matmul_all_reduce/low_latency.hip"};
+constexpr std::array<std::string_view, 1> in_two_ways = {"matmul_all_reduce/low_latency_two_shot.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "workgroup_specialized",
@@ -115,6 +136,12 @@ constexpr std::array variants = {
             .keys = tile_keys,
             .plan = plan_low_latency,
             .cost = cost_of_low_latency},
+    Variant{.name = "low_latency_two_shot",
+            .summary = "the same, but each rank sums a share of every tile and sends it to all: for a few more rows",
+            .templates = in_two_ways,
+            .keys = tile_keys,
+            .plan = plan_low_latency_two_shot,
+            .cost = cost_of_low_latency_two_shot},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_reduce",
             .templates = {},

@@ -65,13 +65,16 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .signals = 1}};
 }
 
+SumsInLines lines(const Problem& problem) {
+  return {.arguments = arguments(problem), .sent = (problem.world - 1.0) / problem.world, .ranks = problem.world};
+}
+
 Draft plan_low_latency(const Request& request) {
-  return plan_sums_in_lines(request, "matmul_reduce_scatter/low_latency.hip", {"m", 1, request.problem.world},
-                            arguments(request.problem));
+  return plan_sums_in_lines(request, "matmul_reduce_scatter/low_latency.hip", lines(request.problem));
 }
 
 std::vector<Work> cost_of_low_latency(const Problem& problem, const Target& target, const Draft& draft) {
-  return cost_of_sums_in_lines(problem, target, draft, (problem.world - 1.0) / problem.world);
+  return cost_of_sums_in_lines(problem, target, draft, lines(problem));
 }
 
 Draft plan_bulk_synchronous(const Request& request) {

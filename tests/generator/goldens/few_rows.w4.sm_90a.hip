@@ -5,7 +5,7 @@
 
 #include <iris/device/barrier.hpp>
 #include <iris/device/main_loop.hpp>
-#include <iris/device/row_mailbox.hpp>
+#include <iris/device/tile_mailbox.hpp>
 
 namespace irisgen_kernels::few_rows_low_latency_bf16_nk_w4_m64_n8192_k3584 {
 
@@ -26,7 +26,8 @@ struct Config {
   static constexpr i32 vector = 8;       // elements in one access
   static constexpr i32 blocks = 128;
   static constexpr i32 min_blocks_per_sm = 1;
-  static constexpr i32 unroll = 4;  // accesses in flight
+  static constexpr i32 line = 6;    // elements in a line
+  static constexpr i32 unroll = 1;  // lines of each rank in flight
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
@@ -37,10 +38,8 @@ struct Config {
 // flags, and whoever has made a tile sums those rows of it that are for this rank. That waits for nothing but the same
 // tile, which every rank makes before it waits.
 struct Tiles : TileSequence {
-  static constexpr i32 width = RowMailbox<Config>::width;
-
   const Launch<Config>& launch;
-  RowMailbox<Config> sums;
+  TileMailbox<Config> sums;
   Operand<Config> a;
   Operand<Config> b;
   Output<Config> output;
@@ -58,22 +57,29 @@ struct Tiles : TileSequence {
   }
   template <typename Held>
   __device__ void send(const TileOrigin& tile, const Held& held, ThreadGroup group) const {
-    for_each_pack_of_tile<Config, width>(group, sums.lines_of(rows()), tile, [&](const auto& packs) {
-      const auto values = held.load(packs);
+    const Range rows = {tile.row, end_of(tile)};
+    sums.for_each_line(group, rows, first_to_send(rows), tile.column, [&](const auto& lines) {
 #pragma unroll
-      for (int i = 0; i < packs.count; ++i) {
-        const i64 row = tile.row + packs.row + i * packs.step;
-        const i64 rank = row / sums.rows();
-        sums.send(row - rank * sums.rows(), tile.column + packs.column, values.packs[i], static_cast<i32>(rank));
+      for (int i = 0; i < lines.count; ++i) {
+        if (!lines.is_there[i]) continue;
+        const i64 rank = lines.row[i] / sums.rows();
+        sums.send(lines, i, lines.row[i] - rank * sums.rows(), sums.load(lines, i, lines.row[i] - tile.row, held),
+                  static_cast<i32>(rank));
       }
     });
   }
 
+  // All ranks begin with the rows of the next one, so that each link has its share all the time.
+  __device__ i64 first_to_send(const Range& rows) const {
+    const i64 of_next = peer_at<Config::world>(launch.context, 1) * sums.rows();
+    return of_next > rows.begin && of_next < rows.end ? of_next : rows.begin;
+  }
+  __device__ i64 end_of(const TileOrigin& tile) const { return tile.row + rows_of_tile<Config>(rows(), tile.row); }
   // Those rows of a tile that are for this rank, of which it sums so many.
   __device__ Range own_rows(const TileOrigin& tile) const {
     const i64 first = launch.context.rank * sums.rows();
-    const i64 end = tile.row + rows_of_tile<Config>(rows(), tile.row);
-    return {tile.row > first ? tile.row - first : 0, end - first < sums.rows() ? end - first : sums.rows()};
+    const i64 end = end_of(tile) - first;
+    return {tile.row > first ? tile.row - first : 0, end < sums.rows() ? end : sums.rows()};
   }
   __device__ bool completes(const TileOrigin& tile) const {
     const Range own = own_rows(tile);
@@ -81,11 +87,9 @@ struct Tiles : TileSequence {
   }
   __device__ bool complete(const TileOrigin& tile, ThreadGroup group) const {
     const Range own = own_rows(tile);
-    const TileOrigin origin = {own.begin, tile.column};
     bool arrived = true;
-    for_each_pack_of_tile<Config, width>(group, sums.lines_of(own.end), origin, [&](const auto& packs) {
-      arrived = arrived && sums.sum(origin, packs, output);
-    });
+    sums.for_each_line(group, own, own.begin, tile.column,
+                       [&](const auto& lines) { arrived = arrived && sums.receive_sums(lines, output); });
     return arrived;
   }
 };

@@ -5,7 +5,7 @@
 
 #include <iris/device/barrier.hpp>
 #include <iris/device/main_loop.hpp>
-#include <iris/device/row_mailbox.hpp>
+#include <iris/device/tile_mailbox.hpp>
 
 namespace irisgen_kernels::tokens_sum_low_latency_f32_w2_m3_n100_k48 {
 
@@ -22,6 +22,7 @@ struct Config {
   static constexpr i32 tile_band = 2;  // tiles from top to bottom
   static constexpr i32 vector = 4;     // elements in one access
   static constexpr i32 blocks = 3;
+  static constexpr i32 line = 3;    // elements in a line
   static constexpr i32 unroll = 1;  // accesses in flight
   using Element = f32;
   using Result = f32;
@@ -31,10 +32,8 @@ struct Config {
 // Every rank sends each tile to all ranks, in lines that carry their own flags; whoever has made a tile sums what all
 // have made of it. That waits for nothing but the same tile, which every rank makes before it waits.
 struct Tiles : TileSequence {
-  static constexpr i32 width = RowMailbox<Config>::width;
-
   const Launch<Config>& launch;
-  RowMailbox<Config> sums;
+  TileMailbox<Config> sums;
   Operand<Config> a;
   Operand<Config> b;
   Output<Config> output;
@@ -51,25 +50,27 @@ struct Tiles : TileSequence {
   }
   template <typename Held>
   __device__ void send(const TileOrigin& tile, const Held& held, ThreadGroup group) const {
-    for_each_pack_of_tile<Config, width>(group, sums.lines_of(sums.rows()), tile, [&](const auto& packs) {
-      const auto values = held.load(packs);
+    sums.for_each_line(group, rows_of(tile), tile.row, tile.column, [&](const auto& lines) {
 #pragma unroll
-      for (int i = 0; i < packs.count; ++i) {
-        const i64 row = tile.row + packs.row + i * packs.step;
+      for (int i = 0; i < lines.count; ++i) {
+        if (!lines.is_there[i]) continue;
+        const auto values = sums.load(lines, i, lines.row[i] - tile.row, held);
 #pragma unroll 4  // the addresses of more ranks together are more than scalar registers hold
         for (i32 offset = 0; offset < Config::world; ++offset) {
-          sums.send(row, tile.column + packs.column, values.packs[i], peer_at<Config::world>(launch.context, offset));
+          sums.send(lines, i, lines.row[i], values, peer_at<Config::world>(launch.context, offset));
         }
       }
     });
   }
 
+  __device__ Range rows_of(const TileOrigin& tile) const {
+    return {tile.row, tile.row + rows_of_tile<Config>(sums.rows(), tile.row)};
+  }
   __device__ bool completes(const TileOrigin&) const { return true; }
   __device__ bool complete(const TileOrigin& tile, ThreadGroup group) const {
     bool arrived = true;
-    for_each_pack_of_tile<Config, width>(group, sums.lines_of(sums.rows()), tile, [&](const auto& packs) {
-      arrived = arrived && sums.sum(tile, packs, output);
-    });
+    sums.for_each_line(group, rows_of(tile), tile.row, tile.column,
+                       [&](const auto& lines) { arrived = arrived && sums.receive_sums(lines, output); });
     return arrived;
   }
 };
