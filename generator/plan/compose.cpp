@@ -49,10 +49,7 @@ iris::ByteSize translate(iris::ByteSize size, const ExtentMap& extents) {
 Problem with_extents(Problem part, const Problem& whole, const ExtentMap& extents) {
   part.world = whole.world;
   part.extents.clear();
-  for (const auto& [name, dimension] : extents) {
-    const auto length = static_length(whole, dimension);
-    part.extents.push_back({name, length ? iris::Extent{.value = *length} : iris::Extent{.dynamic = true}});
-  }
+  for (const auto& [name, dimension] : extents) part.extents.push_back({name, extent_of(whole, dimension)});
   return part;
 }
 

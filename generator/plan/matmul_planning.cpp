@@ -181,20 +181,13 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
 }
 
 Problem product_of(const Problem& problem, const Dimension& rows, const Dimension& columns) {
-  const auto extent_of = [&](const Dimension& dimension) {
-    iris::Extent extent = problem.extent(dimension.extent);
-    extent.value = extent.value * dimension.factor / dimension.divisor;
-    const std::int64_t multiple = extent.multiple * dimension.factor;
-    extent.multiple = multiple % dimension.divisor == 0 ? multiple / dimension.divisor : 1;
-    return extent;
-  };
   return {.pattern = "matmul",
           .dtype = problem.dtype,
           .accumulate = problem.accumulate,
           .result = problem.result,
           .layout_b = problem.layout_b,
           .world = problem.world,
-          .extents = {{"m", extent_of(rows)}, {"n", extent_of(columns)}, {"k", problem.extent("k")}}};
+          .extents = {{"m", extent_of(problem, rows)}, {"n", extent_of(problem, columns)}, {"k", problem.extent("k")}}};
 }
 
 Problem whole_product(const Problem& problem) {

@@ -287,6 +287,13 @@ std::optional<std::int64_t> static_count(const Problem& problem, const std::vect
   return count;
 }
 
+iris::Extent extent_of(const Problem& problem, const Dimension& dimension) {
+  const iris::Extent& extent = problem.extent(dimension.extent);
+  if (!extent.dynamic) return {.value = extent.value * dimension.factor / dimension.divisor};
+  const std::int64_t multiple = extent.multiple * dimension.factor;
+  return {.dynamic = true, .multiple = multiple % dimension.divisor == 0 ? multiple / dimension.divisor : 1};
+}
+
 double length(const Problem& problem, std::string_view extent) {
   return static_cast<double>(problem.extent(extent).value);
 }

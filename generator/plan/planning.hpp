@@ -166,6 +166,8 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
 
 /// The product; nothing if an extent is dynamic.
 std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape);
+/// A dimension of a problem as an extent of another one.
+iris::Extent extent_of(const Problem& problem, const Dimension& dimension);
 /// Of a static problem.
 double length(const Problem& problem, std::string_view extent);
 /// Bytes of a collective's m · n elements, on one rank; the problem is static.

@@ -179,6 +179,10 @@ TEST(ByRows, AsksForMultiplesOfWhatIsContiguous) {
             (Multiples{{"k", 4}}));
   EXPECT_EQ(multiples("matmul_all_gather", "dtype: bf16, shard: n, shape: {m: 8, n: dynamic, k: 64}"),
             (Multiples{{"n", 16}}));
+  EXPECT_EQ(multiples("matmul_all_gather",
+                      "variant: bulk_synchronous, dtype: bf16, shard: n, shape: {m: 8, n: dynamic, k: 64}"),
+            (Multiples{{"n", 16}}))
+      << "the product is a part";
   EXPECT_EQ(multiples("matmul_reduce_scatter", "dtype: bf16, shape: {m: 256, n: dynamic, k: 64}"),
             (Multiples{{"n", 8}}));
   // Nothing to be won: another extent's rows are none, f32 is copied in any case, and so are rows on AMD.
