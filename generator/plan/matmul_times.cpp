@@ -33,23 +33,27 @@ double computing_us(const Problem& problem, const Target& target, const KernelPl
   return before_us + static_cast<double>(turns.of_tiles) * tile_us + static_cast<double>(turns.of_parts) * part_us;
 }
 
-/// To read B from memory, and to send and sum few rows: all in the last turn. A B that no cache holds is read once more
-/// for most ranks whose rows are late, and in part for others whose rows are tiles of their own.
+/// Of few rows, all in the last turn: until tiles have left, and been summed or told of. Measured on two and on four
+/// H100s, sums on four H200s, too.
+double after_last_turn_us(const Target& target, const Products& products) {
+  if (products.shipped_bytes == 0) return 0;
+  const double link_us = products.shipped_bytes / target.rates.link_gbs / 1e3;
+  const double by_others_us = products.moves_by_blocks ? 3 : 0;  // where blocks that do not multiply do it: assumed
+  return by_others_us + (products.sums_tiles ? 3.7 + std::max(1.8, link_us) : 4.1 + std::max(1.0, link_us));
+}
+
+/// To read B from memory, and what becomes of few rows. A B that no cache holds is read once more for most ranks whose
+/// rows are late, and in part for others whose rows are tiles of their own.
 double reading_b_us(const Problem& problem, const Target& target, const Products& products) {
   constexpr double cache_bytes = 50 << 20;  // of an H100 and of an H200
   constexpr double for_late_rows = 0.7;     // measured on four H200s
   constexpr double for_other_rows = 0.2;    // measured on two H100s and on four H200s
-  constexpr double until_summed_us = 3.7;   // the same, on four H100s, too
-  constexpr double until_sent_us = 1.8;     // at least
-  constexpr double by_others_us = 3;        // more where blocks that do not multiply sum: assumed
   const double bytes = matrix_bytes(problem, {{"k"}, products.columns}, problem.dtype);
   if (!target.measured) return reading_us(target, bytes);
   const double times = bytes <= cache_bytes    ? 1
                        : products.gathers_rows ? std::max(1.0, for_late_rows * products.count)
                                                : 1 + for_other_rows * (products.count - 1);
-  const double sent_us = std::max(until_sent_us, products.shipped_bytes / target.rates.link_gbs / 1e3);
-  const double summed_us = sent_us + until_summed_us + (products.moves_by_blocks ? by_others_us : 0);
-  return reading_us(target, times * bytes) + (products.sums_tiles ? summed_us : 0);
+  return reading_us(target, times * bytes) + after_last_turn_us(target, products);
 }
 
 }  // namespace

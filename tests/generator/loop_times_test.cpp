@@ -149,6 +149,42 @@ TEST(MainLoop, TakesNarrowTilesWhereTheirOperandsCome) {
   EXPECT_EQ(chosen("matmul_all_gather", "m: 4096, n: 3584, k: 8192"), "fused_sequential 256");
 }
 
+/// As it was on four H100s, of rows and of columns that all ranks get: what a product's own kernel sends it tells of,
+/// and a collective in lines need not.
+TEST(MainLoop, LeavesFewRowsToLines) {
+  const auto of = [](const std::string& shard, int m, const std::string& rest) {
+    const std::string columns = shard.empty() ? "8192" : "32768";
+    return plan("matmul_all_gather",
+                "world: 4, dtype: bf16, layout: {b: nk}, shape: {m: " + std::to_string(m) + ", n: " + columns +
+                    ", k: 1024}" + shard + rest,
+                "sm_90a");
+  };
+  const std::string by_columns = ", shard: n";
+  for (const int m : {4, 16, 64, 128}) EXPECT_EQ(of("", m, "").variant, "bulk_synchronous") << m;
+  for (const int m : {4, 16}) EXPECT_EQ(of(by_columns, m, "").variant, "bulk_synchronous") << m;
+  for (const int m : {64, 256}) EXPECT_EQ(of(by_columns, m, "").variant, "fused_sequential") << m;
+
+  struct Measured {
+    std::string shard;
+    int m;
+    double sequential_us;  ///< longer than the product
+    double synchronous_us;
+  };
+  for (const auto& [shard, m, sequential_us, synchronous_us] :
+       {Measured{"", 4, 8.8, 3.1}, {"", 64, 9.7, 6.0}, {"", 256, 16.5, 17.3}, {by_columns, 64, 16.0, 16.6}}) {
+    SCOPED_TRACE(std::to_string(m) + shard);
+    const std::string rows = "m: " + std::to_string(shard.empty() ? m / 4 : m);
+    const double alone_us =
+        plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {n: 8192, k: 1024, " + rows + "}", "sm_90a")
+            .prediction.time_us;
+    const auto added_us = [&](const std::string& variant) {
+      return of(shard, m, ", variant: " + variant).prediction.time_us - alone_us;
+    };
+    EXPECT_NEAR(added_us("fused_sequential"), sequential_us, 1 + sequential_us / 10);
+    EXPECT_NEAR(added_us("bulk_synchronous"), synchronous_us, 1.5 + synchronous_us / 10);
+  }
+}
+
 /// As it was on four H200s, or within 3 % of it: narrow tiles have left sooner after the last product, which counts
 /// where there are few.
 TEST(MainLoop, TakesNarrowTilesWhereSumsEndSooner) {
