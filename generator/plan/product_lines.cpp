@@ -63,10 +63,9 @@ std::vector<Work> cost_of_sums_in_lines(const Problem& problem, const Target& ta
                                         const SumsInLines& lines) {
   constexpr double until_sent_us = 1;  // from the sums to the first line
   const KernelPlan& kernel = draft.kernels[0];
-  // That blocks fill which send and sum their own tiles: if these are not for all ranks, some send more, others sum
-  // more.
+  // That blocks fill which send and sum their own tiles: if these are not for all ranks, some send more than others.
   const bool is_even = lines.ranks == 1 || lines.of_tiles || length(problem, "m") <= kernel.number("tile_m");
-  const double share_of_links = is_even ? 0.94 : 0.68;
+  const double share_of_links = 0.94 * (is_even ? 1 : problem.world / (problem.world + 1.0));
   const auto of_tile_row = static_cast<double>(lines_of_tile_row(kernel) * line_size);
   const double results = length(problem, "m") * length(problem, "n");
   const double link_bytes = lines.sent * results / static_cast<double>(kernel.number("tile_n")) * of_tile_row;

@@ -40,10 +40,12 @@ struct Tiles : TileSequence {
     });
   }
 
-  // All ranks begin with the rows of the next one, so that each link has its share all the time.
+  // Ranks begin with the rows of different ones, so that each link has its share all the time.
   __device__ i64 first_to_send(const Range& rows) const {
-    const i64 of_next = peer_at<Config::world>(launch.context, 1) * sums.rows();
-    return of_next > rows.begin && of_next < rows.end ? of_next : rows.begin;
+    const i64 first_rank = rows.begin / sums.rows();
+    const i64 ranks = (rows.end - 1) / sums.rows() + 1 - first_rank;
+    const i64 begin = (first_rank + (launch.context.rank + 1) % ranks) * sums.rows();
+    return begin > rows.begin ? begin : rows.begin;
   }
   __device__ i64 end_of(const TileOrigin& tile) const { return tile.row + rows_of_tile<Config>(rows(), tile.row); }
   // Those rows of a tile that are for this rank, of which it sums so many.
