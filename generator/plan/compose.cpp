@@ -49,7 +49,11 @@ iris::ByteSize translate(iris::ByteSize size, const ExtentMap& extents) {
 Problem with_extents(Problem part, const Problem& whole, const ExtentMap& extents) {
   part.world = whole.world;
   part.extents.clear();
-  for (const auto& [name, dimension] : extents) part.extents.push_back({name, extent_of(whole, dimension)});
+  for (const auto& [name, dimension] : extents) {
+    iris::Extent extent = extent_of(whole, dimension);
+    if (pattern_of(part).product == nullptr) extent.multiple = 1;  // nobody else asks, and all others are alike
+    part.extents.push_back({name, extent});
+  }
   return part;
 }
 

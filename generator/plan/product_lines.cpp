@@ -32,7 +32,7 @@ void choose_summing_of_lines(const Request& request, KernelPlan& kernel, const S
   const std::int64_t all_rows = static_length(problem, {"m"}).value_or(tile_m * lines.ranks);
   const std::int64_t rows = lines.of_tiles ? divide_up(std::min(tile_m, all_rows), lines.ranks)
                                            : std::min(tile_m, divide_up(all_rows, lines.ranks));
-  choose_unroll(request, kernel, problem.world, "lines of each rank in flight",
+  choose_unroll(request, kernel, lines.ways * problem.world, "lines of each rank in flight",
                 divide_up(std::max<std::int64_t>(1, rows) * lines_of_tile_row(kernel), summing_threads));
 }
 

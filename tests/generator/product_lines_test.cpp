@@ -117,14 +117,14 @@ TEST(ProductLines, AreWideWhereTheyCarryMuch) {
 
 /// Of those that a thread sums no more are in flight than there are.
 TEST(ProductLines, AreWaitedForTogether) {
-  const auto in_flight = [](std::int64_t m) {
-    return plan("matmul_reduce_scatter", shape(4, m, 1024) + ", variant: low_latency", "sm_90a")
-        .kernels.at(0)
-        .number("unroll");
+  const auto in_flight = [](const char* pattern, const char* variant, std::int64_t m) {
+    return plan(pattern, shape(4, m, 1024) + ", variant: " + variant, "sm_90a").kernels.at(0).number("unroll");
   };
-  EXPECT_EQ(in_flight(16), 1);
-  EXPECT_EQ(in_flight(128), 2);   // 32 rows of 11 lines, for 256 threads
-  EXPECT_EQ(in_flight(1024), 4);  // as many as registers hold
+  EXPECT_EQ(in_flight("matmul_reduce_scatter", "low_latency", 16), 1);
+  EXPECT_EQ(in_flight("matmul_reduce_scatter", "low_latency", 128), 2);   // 32 rows of 11 lines, for 256 threads
+  EXPECT_EQ(in_flight("matmul_reduce_scatter", "low_latency", 1024), 4);  // as many as registers hold
+  EXPECT_EQ(in_flight("matmul_all_reduce", "low_latency_two_shot", 64), 1);
+  EXPECT_EQ(in_flight("matmul_all_reduce", "low_latency_two_shot", 1024), 2);  // beside those that go to all
 }
 
 }  // namespace
