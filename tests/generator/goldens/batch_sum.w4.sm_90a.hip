@@ -53,7 +53,7 @@ struct Tiles : TileSequence {
         rows(all_rows),
         products(of_launch, divide_up(all_rows, Config::tile_m) * most_rows_of_rank, columns,
                  reserved_for_images<Config>),
-        results(of_launch, products.rows(), columns, reserved_for_images<Config> + products.bytes()) {}
+        results(products.next()) {}
 
   __device__ i64 columns() const { return products.columns(); }
   __device__ i64 count() const { return tiles_of<Config>(rows, columns()); }

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_cd9656851ec67fb0 {
+inline namespace builds_88012464f259a18e {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_cd9656851ec67fb0
+}  // namespace builds_88012464f259a18e
 }  // namespace irisgen_kernels

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_ce4dbeff19bebd5a {
+inline namespace builds_c729a3f9d786b611 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_ce4dbeff19bebd5a
+}  // namespace builds_c729a3f9d786b611
 }  // namespace irisgen_kernels

@@ -200,6 +200,12 @@ class Mailbox {
 
   /// Of the buffer that it fills, for another one behind it.
   __device__ __forceinline__ i64 bytes() const { return Config::world * lines_ * i64{sizeof(platform::Words)}; }
+  /// Another one for as many lines, behind it.
+  __device__ __forceinline__ Mailbox next() const {
+    Mailbox other(*this);
+    other.reserved_ += bytes();
+    return other;
+  }
 
   /// Sends a line of this rank's message to rank `peer`, which may be this one.
   __device__ __forceinline__ void send(i64 line, const Values& values, i32 peer) const {

@@ -32,14 +32,14 @@ class TileMailbox {
   };
 
   __device__ __forceinline__ TileMailbox(const Launch<Config>& launch, i64 rows, i64 columns, i64 reserved)
-      : rows_(rows),
-        columns_(columns),
-        mailbox_(launch, divide_up(columns, Config::tile_n) * rows * lines_of_row * width, reserved) {}
+      : rows_(platform::held_by_lanes(rows)),
+        columns_(platform::held_by_lanes(columns)),
+        mailbox_(launch, divide_up(columns_, Config::tile_n) * rows_ * lines_of_row * width, reserved) {}
 
   __device__ __forceinline__ i64 rows() const { return rows_; }
   __device__ __forceinline__ i64 columns() const { return columns_; }
-  /// Of the buffer that it fills, for another one behind it.
-  __device__ __forceinline__ i64 bytes() const { return mailbox_.bytes(); }
+  /// Another one of as many rows and columns, behind it.
+  __device__ __forceinline__ TileMailbox next() const { return {rows_, columns_, mailbox_.next()}; }
 
   /// Calls body(Lines) for the lines of some rows of the tile that begins at column `column`, distributed to the
   /// group's threads: from row `first_row` on, in a circle.
@@ -131,6 +131,9 @@ class TileMailbox {
   }
 
  private:
+  __device__ __forceinline__ TileMailbox(i64 rows, i64 columns, const Mailbox<Config, Values>& mailbox)
+      : rows_(rows), columns_(columns), mailbox_(mailbox) {}
+
   static constexpr i32 lines_of_row = divide_up(Config::tile_n, width);
 
   __device__ __forceinline__ i64 number_of(const Lines& lines, int i, i64 row) const {

@@ -230,6 +230,13 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
+/// The value, held by each lane for itself: what is computed of it takes none of the scalar registers, which a kernel
+/// that multiplies has few of.
+__device__ __forceinline__ i64 held_by_lanes(i64 value) {
+  asm volatile("" : "+v"(value));
+  return value;
+}
+
 /// Release store to a flag that another GPU reads.
 __device__ __forceinline__ void store_flag(u64* flag, u64 value) {
   release<Order::release, Scope::sys>();

@@ -188,6 +188,11 @@ inline u64 wait_flag(const u64* flag, u64 at_least, i32 peer, Wait what, u64 /*t
   return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
+/// As it is.
+inline i64 held_by_lanes(i64 value) {
+  return value;
+}
+
 /// The word that has a mark in any case comes last, so whoever sees that has both.
 template <int marks>
 void store_words(u64* to, const Words& words) {

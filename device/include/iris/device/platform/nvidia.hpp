@@ -288,6 +288,11 @@ __device__ __forceinline__ u64 wait_flag(const u64* flag, u64 at_least, i32 /*pe
   return poll_until<Poll>(flag, at_least, timeout_ns);
 }
 
+/// As it is: all registers are of lanes.
+__device__ __forceinline__ i64 held_by_lanes(i64 value) {
+  return value;
+}
+
 /// Both as a whole, which PTX promises of 128 bits from sm_70 on.
 template <int marks>
 __device__ __forceinline__ void store_words(u64* to, const Words& words) {
