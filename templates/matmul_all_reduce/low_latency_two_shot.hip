@@ -17,7 +17,7 @@ struct Tiles : TileSequence {
   Operand<Config> b;
   Output<Config> output;
 
-  static constexpr i64 most_rows_of_rank = divide_up(Config::tile_m, Config::world);
+  static constexpr i64 most_rows_of_rank = (Config::tile_m + Config::world - 1) / Config::world;
 
   __device__ Tiles(const Launch<Config>& of_launch, i64 all_rows, i64 columns)
       : launch(of_launch),

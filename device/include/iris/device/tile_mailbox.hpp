@@ -134,7 +134,7 @@ class TileMailbox {
   __device__ __forceinline__ TileMailbox(i64 rows, i64 columns, const Mailbox<Config, Values>& mailbox)
       : rows_(rows), columns_(columns), mailbox_(mailbox) {}
 
-  static constexpr i32 lines_of_row = divide_up(Config::tile_n, width);
+  static constexpr i32 lines_of_row = (Config::tile_n + width - 1) / width;
 
   __device__ __forceinline__ i64 number_of(const Lines& lines, int i, i64 row) const {
     return (lines.tile_column / Config::tile_n * rows_ + row) * lines_of_row + lines.column[i] / width;
