@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_88012464f259a18e {
+inline namespace builds_ea0139aa448e787d {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_88012464f259a18e
+}  // namespace builds_ea0139aa448e787d
 }  // namespace irisgen_kernels

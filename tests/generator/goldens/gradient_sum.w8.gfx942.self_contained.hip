@@ -239,7 +239,7 @@ __device__ __forceinline__ i32 poll_words(const u64* const (&places)[count], u32
 // --- iris/device/platform/amd.hpp
 
 #ifndef IRIS_DEVICE_PLATFORM_AMD_HPP
-#define IRIS_DEVICE_PLATFORM_AMD_HPP 0x6823f542
+#define IRIS_DEVICE_PLATFORM_AMD_HPP 0xd33385de
 
 /// AMD Instinct: gfx90a, gfx942, gfx950.
 namespace iris::device {
@@ -466,10 +466,10 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
-/// The value, held by each lane for itself: what is computed of it takes none of the scalar registers, which a kernel
-/// that multiplies has few of.
+/// The value, held by each lane for itself, if it is no constant: what is computed of it takes none of the scalar
+/// registers, which a kernel that multiplies has few of.
 __device__ __forceinline__ i64 held_by_lanes(i64 value) {
-  asm volatile("" : "+v"(value));
+  if (!__builtin_constant_p(value)) asm volatile("" : "+v"(value));
   return value;
 }
 
@@ -513,7 +513,7 @@ __device__ __forceinline__ i32 wait_words(const u64* const (&places)[count], u32
 
 }  // namespace platform
 }  // namespace iris::device
-#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0x6823f542
+#elif IRIS_DEVICE_PLATFORM_AMD_HPP != 0xd33385de
 #error "iris/device/platform/amd.hpp of another version of irisgen is in this translation unit"
 #endif
 

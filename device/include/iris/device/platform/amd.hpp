@@ -230,10 +230,10 @@ __device__ __forceinline__ T fetch_max(T* address, T value) {
   return __hip_atomic_fetch_max(address, value, builtin_order<order>, builtin_scope<scope>);
 }
 
-/// The value, held by each lane for itself: what is computed of it takes none of the scalar registers, which a kernel
-/// that multiplies has few of.
+/// The value, held by each lane for itself, if it is no constant: what is computed of it takes none of the scalar
+/// registers, which a kernel that multiplies has few of.
 __device__ __forceinline__ i64 held_by_lanes(i64 value) {
-  asm volatile("" : "+v"(value));
+  if (!__builtin_constant_p(value)) asm volatile("" : "+v"(value));
   return value;
 }
 
