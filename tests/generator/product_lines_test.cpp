@@ -33,6 +33,8 @@ TEST(ProductLines, AreTakenOfFewRows) {
       EXPECT_EQ(chosen("matmul_all_reduce", 2, m, k), "low_latency") << m << " " << k;
       EXPECT_EQ(chosen("matmul_all_reduce", 4, m, k), m == 4 ? "low_latency" : "low_latency_two_shot") << m << " " << k;
     }
+    EXPECT_EQ(chosen("matmul_reduce_scatter", 2, 256, k), "fused_sequential") << k;
+    EXPECT_EQ(chosen("matmul_all_reduce", 2, 128, k), "low_latency") << k;
     EXPECT_EQ(chosen("matmul_all_reduce", 2, 256, k), "fused_sequential") << k;
     EXPECT_EQ(chosen("matmul_all_reduce", 4, 256, k), "fused_sequential") << k;
   }
