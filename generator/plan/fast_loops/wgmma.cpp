@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/fast_loops/rows.hpp"
+#include "generator/plan/loop_times.hpp"
 #include "generator/plan/wgmma_stages.hpp"
 
 /// sm_90a: device/main_loop/wgmma.hpp.
@@ -98,11 +99,20 @@ double arriving_us(std::int64_t stage_rows, const Tiles& tiles, double k) {
   return k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
 }
 
+/// Whether nothing crosses links while tiles are made: of those that leave it does so behind them if they are made in
+/// one turn.
+bool leaves_links_alone(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles) {
+  if (is_alone(products)) return true;
+  const auto count = tiles_of(problem, products, tiles.m, tiles.n);
+  return products.sent_bytes == 0 && count && *count <= target.compute_units;
+}
+
 double wgmma_tile_us(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles,
                      double k) {
   const WgmmaMeasured& row = row_of(wgmma_table, tiles);
-  const WgmmaShares& shares = is_alone(products) ? row.alone : row.beside_links;
-  const double share_of_columns = is_alone(products) ? 0.88 : 0.67;  // measured on an H100, and on two
+  const bool undisturbed = leaves_links_alone(problem, target, products, tiles);
+  const WgmmaShares& shares = undisturbed ? row.alone : row.beside_links;
+  const double share_of_columns = undisturbed ? 0.88 : 0.67;  // measured on an H100, and on two
   const double share = multiplies_columns(problem, products, tiles) ? share_of_columns
                        : iris::bytes_of(problem.dtype) == 1         ? shares.of_bytes
                                                                     : shares.of_16_bits;
