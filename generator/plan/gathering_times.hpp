@@ -8,7 +8,7 @@
 namespace irisgen {
 
 /// So many tiles from top to bottom of each rank's part are multiplied in one turn, where rows come from all ranks at
-/// once: no more of them than that turn needs, and no more than `highest` of all ranks.
+/// once: two, or as many as that turn needs, and no more than `highest` of all ranks.
 std::int64_t arriving_band(std::int64_t columns, std::int64_t tile_n, int parts, std::int64_t highest,
                            std::int64_t blocks);
 
