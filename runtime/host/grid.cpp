@@ -11,8 +11,9 @@ constexpr int uninitialised = 0xff;
 }
 
 void* SharedMemory::get(const void* key, std::size_t bytes, std::size_t alignment) {
-  const auto found = std::ranges::find(objects_, key, &Object::key);
-  if (found != objects_.end()) return found->memory.get();
+  for (const Object& object : objects_) {
+    if (object.key == key) return object.memory.get();
+  }
   const std::align_val_t align{std::max(alignment, alignof(std::max_align_t))};
   auto* memory = static_cast<std::byte*>(::operator new[](std::max<std::size_t>(bytes, 1), align));
   std::memset(memory, uninitialised, bytes);

@@ -141,9 +141,9 @@ inline u64 swizzled(u64 address) {
 }
 
 template <typename T>
-f32 load_operand(u64 address) {
+f32 load_operand(const char* window, u64 address) {
   T value;
-  __builtin_memcpy(&value, block().window + swizzled(address), sizeof(T));
+  __builtin_memcpy(&value, window + swizzled(address), sizeof(T));
   return convert<f32>(value);
 }
 
@@ -298,15 +298,22 @@ void multiply_32_bytes(f32 (&sums)[columns / 2], u32 a, u32 b, u32 add) {
   const emulated::Descriptor of_a = {whole_descriptor(a)};
   const emulated::Descriptor of_b = {whole_descriptor(b)};
   if (!of_a.is_swizzled_by_128() || !of_b.is_swizzled_by_128()) __builtin_trap();
+  const char* const window = emulated::block().window;
   const int lane = thread_index() % 32;
   const int first_row = thread_index() % 128 / 32 * 16 + lane / 4;
+  f32 of_rows[2][depth];
+  for (u64 row = 0; row < 2; ++row) {
+    for (u64 k = 0; k < depth; ++k) {
+      const u64 address = of_a.along_k(static_cast<u64>(first_row) + row * 8, k * sizeof(T));
+      of_rows[row][k] = emulated::load_operand<T>(window, address);
+    }
+  }
   for (int i = 0; i < columns / 2; ++i) {
-    const u64 row = static_cast<u64>(first_row + i / 2 % 2 * 8);
     const u64 column = static_cast<u64>(i / 4 * 8 + lane % 4 * 2 + i % 2);
     f32 sum = add != 0 ? sums[i] : 0;
     for (u64 k = 0; k < depth; ++k) {
       const u64 of_column = transposed ? of_b.along_n(k, column) : of_b.along_k(column, k * sizeof(T));
-      sum += emulated::load_operand<T>(of_a.along_k(row, k * sizeof(T))) * emulated::load_operand<T>(of_column);
+      sum += of_rows[i / 2 % 2][k] * emulated::load_operand<T>(window, of_column);
     }
     sums[i] = sum;
   }
