@@ -99,8 +99,7 @@ double arriving_us(std::int64_t stage_rows, const Tiles& tiles, double k) {
   return k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
 }
 
-/// Whether nothing crosses links while tiles are made: of those that leave it does so behind them if they are made in
-/// one turn.
+/// Whether nothing crosses links while tiles are made: what leaves does so behind them where they are made in one turn.
 bool leaves_links_alone(const Problem& problem, const Target& target, const Products& products, const Tiles& tiles) {
   if (is_alone(products)) return true;
   const auto count = tiles_of(problem, products, tiles.m, tiles.n);

@@ -33,7 +33,8 @@ void exchange(const Shown& mine, const See& see) {
   auto& all = shared<ShownByAll<Shown>>().of_thread;
   all[thread_index()] = mine;
   sync_block();
-  see([&](int lane) -> const Shown& { return all[thread_index() / 32 * 32 + lane]; });
+  const Shown* const of_warp = all + thread_index() / 32 * 32;
+  see([&](int lane) -> const Shown& { return of_warp[lane]; });
   sync_block();
 }
 
