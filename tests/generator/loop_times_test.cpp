@@ -204,7 +204,8 @@ TEST(MainLoop, LeavesFewRowsToLines) {
   }
 }
 
-/// As it was on four H100s, 2026-11-27: what leaves does so behind the only turn. Beside links narrow tiles take longer.
+/// As it was on four H100s, 2026-11-27: what leaves does so behind the only turn. Beside links narrow tiles take
+/// longer.
 TEST(MainLoop, ReckonsOneTurnAsIfNothingCrossedLinks) {
   const auto of = [](const std::string& shape) {
     return plan("matmul_all_gather", "world: 4, dtype: bf16, layout: {b: nk}, shard: n, shape: {k: 8192, " + shape,
