@@ -174,6 +174,7 @@ f32 expected_result(const Problem<Config>& problem, const std::vector<Rank<Confi
     if (other != rank) sum += dot({other, other, from.row});
   }
   if constexpr (Scales<typename Config::Element>::are_there) sum *= scale_of_a * scale_of_b;
+  if constexpr (EpilogueOf<Config>::is_there) sum = typename Config::Epilogue()(sum, {row, column}, row * n + column);
   return convert<f32>(convert<typename Config::Result>(sum));
 }
 

@@ -109,6 +109,48 @@ struct Config : Alone<e4m3, f16, ColumnMajor, 160, 4, 128, 2> {};
 #include "templates/matmul/split_k.hip"
 ENTRY
 }  // namespace parts_of_bytes
+
+/// An epilogue that tells places apart, and notices if it is asked for one that does not exist.
+struct TellPlace {
+  static inline i64 rows = 0;
+  static inline i64 columns = 0;
+  static inline bool was_outside = false;
+
+  f32 operator()(f32 value, const Coordinates& at, i64 index) const {
+    const bool is_inside = at.row >= 0 && at.row < rows && at.column >= 0 && at.column < columns;
+    if (!is_inside || index != at.row * columns + at.column) was_outside = true;
+    return value + static_cast<f32>(at.row % 5 * 8 + at.column % 7);
+  }
+};
+namespace finished_transposed {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {
+  using Epilogue = TellPlace;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace finished_transposed
+namespace finished_in_matrices {
+struct Config : Alone<f16, f16, ColumnMajor, 160, 4> {
+  using Epilogue = TellPlace;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace finished_in_matrices
+namespace finished_in_pairs {
+struct Config : Alone<tf32, f32, ColumnMajor, 128, 3> {
+  using Epilogue = TellPlace;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace finished_in_pairs
+namespace finished_in_parts {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 128, 2> {
+  using Epilogue = TellPlace;
+};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace finished_in_parts
+
 namespace rows_sent_beside {
 struct Config : Together<3, 64> {};
 #include "templates/all_gather_matmul/fused_sequential.hip"
@@ -255,6 +297,21 @@ TEST(LargeWgmma, whole_tiles_come_before_parts) {
 }
 TEST(Wgmma, few_rows_come_in_parts) {
   expect_product<parts_of_few_rows::Config>(parts_of_few_rows::entry, {20, 90, 1288}, 10);
+}
+/// Tiles stick out at the bottom and on the right.
+template <typename Config>
+void expect_finished(iris::host::Entry entry, const Extents& extents) {
+  TellPlace::rows = extents.m;
+  TellPlace::columns = extents.n;
+  TellPlace::was_outside = false;
+  expect_product<Config>(entry, extents, 13);
+  EXPECT_FALSE(TellPlace::was_outside);
+}
+TEST(Wgmma, an_epilogue_is_asked_for_places_that_there_are) {
+  expect_finished<finished_transposed::Config>(finished_transposed::entry, {141, 72, 72});
+  expect_finished<finished_in_matrices::Config>(finished_in_matrices::entry, {141, 168, 72});
+  expect_finished<finished_in_pairs::Config>(finished_in_pairs::entry, {141, 132, 36});
+  expect_finished<finished_in_parts::Config>(finished_in_parts::entry, {200, 72, 392});
 }
 TEST(Wgmma, copies_hold_no_more_rows_than_there_are) {
   expect_product<by_columns::Config>(by_columns::entry, {20, 90, 200}, 12);

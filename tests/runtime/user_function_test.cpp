@@ -225,5 +225,22 @@ TEST_F(UserFunctions, leave_their_lines_to_compilers) {
   EXPECT_NE(text.find("return epilogue_source::softsign<f32>(value);"), std::string::npos);
 }
 
+/// Where a branch guards each call, the widest tiles' sums wait for the outcomes of all.
+TEST_F(UserFunctions, spill_nothing_beside_the_widest_tiles) {
+  IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
+  const Compiler& nvrtc = *samples::find_compiler("nvrtc");
+  const std::string lines = "    layout: {b: nk}\n    config: {tile_n: 256}\n    epilogue: {source: f.hip, function: ";
+  for (const std::string function : {"softsign", "square"}) {
+    for (const auto& [pattern, variant] :
+         {std::pair{"matmul", "tiled"}, std::pair{"matmul_all_gather", "fused_sequential"}}) {
+      const irisgen::Plan planned = plan(
+          description(pattern, "{m: 4095, n: 4096, k: 4096}", lines + function + "}\n    variant: " + variant + "\n"),
+          "sm_90a");
+      const std::vector<CompileRequest> requests = make_requests(planned, irisgen::emit_sources(planned));
+      EXPECT_EQ(nvrtc.compile(requests.at(0)).resources.spill_bytes, 0) << pattern << ", " << function;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace iris::test

@@ -38,14 +38,22 @@ struct TilePlace {
   TileOrigin origin;
   Output<Config> output;
 
-  /// The result that a sum at this place of the tile becomes. Outside the matrix, where there is nothing for an
-  /// epilogue to read, it is zero.
+  /// The result that a sum at this place of the tile becomes. Outside the matrix, where it is nobody's, an epilogue
+  /// reads what belongs to the nearest place inside: branches around it would keep all sums in registers meanwhile.
   __device__ __forceinline__ Result finish(i64 row, i64 column, typename Config::Accumulate value) const {
     if constexpr (EpilogueOf<Config>::is_there) {
-      if (origin.row + row >= matrix.rows || origin.column + column >= matrix.columns) return {};
+      row = nearest(row, matrix.rows - origin.row, Config::tile_m);
+      column = nearest(column, matrix.columns - origin.column, Config::tile_n);
     }
     const Coordinates begin = output.at(matrix.data - output.data);
     return output.finish(Coordinates{begin.row + origin.row + row, begin.column + origin.column + column}, value);
+  }
+
+ private:
+  /// In words of 32 bits, which are few.
+  __device__ __forceinline__ static i64 nearest(i64 at, i64 left, int tile) {
+    const int last = static_cast<int>(left < tile ? left : tile) - 1;
+    return static_cast<int>(at) < last ? static_cast<int>(at) : last;
   }
 };
 /// The same for a tile that lies by itself, as the main loop holds it, so that it travels in one piece: tile_m rows of
