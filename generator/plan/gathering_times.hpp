@@ -7,7 +7,7 @@
 /// How long products take whose rows come from other ranks meanwhile.
 namespace irisgen {
 
-/// So many tiles from top to bottom of each rank's part are multiplied in one turn, where rows come from all ranks at
+/// So many tiles from top to bottom of each rank's part are multiplied together, where rows come from all ranks at
 /// once: two, or as many as that turn needs, and no more than `highest` of all ranks.
 std::int64_t arriving_band(std::int64_t columns, std::int64_t tile_n, int parts, std::int64_t highest,
                            std::int64_t blocks);

@@ -101,10 +101,10 @@ void check_rows(const KernelSpec& spec, const Problem& problem, Report& report) 
 namespace {
 
 /// High bands share operands in the cache. Where tiles of several ranks are taken in turn, each rank's rows are others:
-/// the bands are lower. Where rows arrive from all ranks meanwhile, a turn wants no more of them than it needs; those
-/// that the copy engine brings come rank by rank. Where no blocks move anything, the 16 blocks that lie side by side on
-/// the chip had better ask for few rows and columns together, so that bands of narrow tiles are low: measured on an
-/// H100, alone, and beside copies on four H200s.
+/// the bands are lower. Where rows arrive from all ranks meanwhile, few come together; those that the copy engine
+/// brings come rank by rank. Where no blocks move anything, the 16 blocks that lie side by side on the chip had better
+/// ask for few rows and columns together, so that bands of narrow tiles are low: measured on an H100, alone, and beside
+/// copies on four H200s.
 void choose_band(const Request& request, KernelPlan& kernel, const Products& products, std::int64_t highest) {
   const int parts = std::max(1, products.parts);
   std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
@@ -118,7 +118,7 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
   if (!request.on_host() && as_they_arrive && columns && *columns > 0) {
     band = arriving_band(*columns, tile_n, parts, highest,
                          blocks_side_by_side(request.target, kernel, request.problem.accumulate));
-    reason = "of each rank are multiplied in one turn, as they arrive";
+    reason = "of each rank are multiplied together, as they arrive";
   }
   add_number(kernel, "tile_band", band, "tiles from top to bottom", std::move(reason));
 }
