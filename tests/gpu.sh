@@ -85,7 +85,7 @@ configure_and_build() {
   cmake -S . -B "$work/build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release \
     -DIRISGEN_WERROR=OFF -DIRISGEN_CLANG=OFF -DIRISGEN_HOST="$host" -DIRISGEN_TESTS=ON &&
     cmake --build "$work/build" --parallel "$(nproc)" --target irisgen gpu_adopted_test gpu_fill_test gpu_heap_test \
-      gpu_matrix_test gpu_stress_test group_matrix_test hip_api_test cuda_adapter_test foreign_memory_test
+      gpu_matrix_test gpu_stress_test group_matrix_test vendor_api_tests
 }
 
 # The Plan gives each rank a GPU. Eight ranks on fewer must share, and only so many blocks run together.
@@ -258,7 +258,7 @@ gpu_adopted=$(find "$work/build" -name gpu_adopted_test -type f)
 gpu_heap=$(find "$work/build" -name gpu_heap_test -type f)
 gpu_fill=$(find "$work/build" -name gpu_fill_test -type f)
 gpu_stress=$(find "$work/build" -name gpu_stress_test -type f)
-tables=$(find "$work/build" -type f \( -name hip_api_test -o -name cuda_adapter_test -o -name foreign_memory_test \))
+vendor_api=$(find "$work/build" -name vendor_api_tests -type f)
 
 "$irisgen" doctor >"$out/doctor.log" 2>&1
 read -r gpus target < <("$irisgen" doctor --json | python3 -c '
@@ -305,7 +305,7 @@ END
 } >"$work/types.yaml"
 echo "  - {name: all_reduce_by_size, pattern: all_reduce, shape: {n: dynamic}}" >>"$work/bench.yaml"
 
-for test in $tables; do step tables 20 env -u GTEST_FILTER "$test"; done
+step tables 60 env -u GTEST_FILTER "$vendor_api"
 step examples 40 bash -c run_examples
 step processes $((60 + 30 * gpus)) bash -c processes  # each opens every GPU
 step groups 120 bash -c groups

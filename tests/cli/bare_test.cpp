@@ -10,7 +10,7 @@
 #include "irisgen/generate.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::bare_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ TEST_F(Bare, LaunchesWhatItsMemoryAndStepsSay) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::bare_test

@@ -7,7 +7,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::compile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,4 +100,4 @@ TEST_F(Compile, AnEmptyCacheIsListedAndCleared) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::compile_test

@@ -13,7 +13,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -229,4 +229,4 @@ TEST_F(Files, ThatAreFoldersAreNamed) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::files_test

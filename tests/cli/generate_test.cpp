@@ -8,7 +8,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::generate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_F(Generate, WritesThroughNoLink) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::generate_test

@@ -7,7 +7,7 @@
 #include "iris/compiler.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::import_test {
 namespace {
 
 class ImportCommand : public testing::Test {
@@ -86,4 +86,4 @@ TEST_F(ImportCommand, PrintsJson) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::import_test

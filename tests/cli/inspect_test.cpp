@@ -7,7 +7,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::inspect_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -251,4 +251,4 @@ TEST(Doctor, NamesEveryCompilerPresentOrMissing) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::inspect_test

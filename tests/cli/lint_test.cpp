@@ -9,7 +9,7 @@
 #include "iris/lint.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::lint_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -172,4 +172,4 @@ TEST(LintWithoutClang, NamesThePackageOnceAndStillListsTheRules) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::lint_test

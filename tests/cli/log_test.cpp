@@ -9,7 +9,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::log_test {
 namespace {
 
 class Logged : public testing::Test {
@@ -79,4 +79,4 @@ TEST_F(Logged, AWrongLevelIsToldOnce) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::log_test

@@ -14,7 +14,7 @@
 #include "irisgen/tuning.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::measuring_processes_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -227,4 +227,4 @@ TEST_F(MeasuringProcesses, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::measuring_processes_test

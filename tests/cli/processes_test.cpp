@@ -20,7 +20,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::processes_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -232,4 +232,4 @@ TEST_F(BusyProcesses, EndWithTheProgramThatStartedThem) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::processes_test

@@ -6,7 +6,7 @@
 #include "irisgen/pattern.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::readme_test {
 namespace {
 
 /// The text of the first ``` block that starts with this line of info, without the fences.
@@ -54,4 +54,4 @@ TEST(Readme, ItsTableHasEveryPatternWithItsVariants) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::readme_test

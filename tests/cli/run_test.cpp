@@ -9,7 +9,7 @@
 #include "iris/values.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::run_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -271,4 +271,4 @@ TEST_F(Run, ACompilerThatIsNotThereIsAnErrorThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::run_test

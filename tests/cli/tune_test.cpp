@@ -7,7 +7,7 @@
 #include "irisgen/tuning.hpp"
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::tune_test {
 namespace {
 
 using nlohmann::json;
@@ -104,4 +104,4 @@ TEST_F(Tuned, TheModelIsShownForATargetThatIsNotHere) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::tune_test

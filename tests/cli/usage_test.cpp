@@ -6,7 +6,7 @@
 
 #include "tests/cli/program.hpp"
 
-namespace irisgen::test {
+namespace irisgen::test::usage_test {
 namespace {
 
 const std::vector<std::string> subcommands = {"list",    "schema", "doctor", "check", "explain", "generate",
@@ -140,4 +140,4 @@ TEST(Usage, OutputThatCannotBeWrittenIsAFailure) {
 }
 
 }  // namespace
-}  // namespace irisgen::test
+}  // namespace irisgen::test::usage_test

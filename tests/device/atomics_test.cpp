@@ -4,7 +4,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::atomics_test {
 namespace {
 
 template <typename T>
@@ -95,4 +95,4 @@ TYPED_TEST(IntegerAtomics, WrapAround) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::atomics_test

@@ -6,7 +6,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::barrier_test {
 namespace {
 
 struct Config {
@@ -62,4 +62,4 @@ TEST_F(SameBlockBarrier, FailsIfOnePeerIsMissing) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::barrier_test

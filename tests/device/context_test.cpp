@@ -6,7 +6,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::context_test {
 namespace {
 
 TEST(OnRank, IsTheSameOffsetOfAnotherHeap) {
@@ -96,4 +96,4 @@ TEST(OnPeers, HasTheObjectOfEachRankFromThisOneOn) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::context_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace iris::device {
+namespace iris::device::fnuz_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -51,4 +51,4 @@ TEST(Fnuz, HalvesEveryE4M3InEveryByteOfAWord) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::fnuz_test

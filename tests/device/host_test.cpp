@@ -2,7 +2,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::host_test {
 namespace {
 
 struct Call {
@@ -51,4 +51,4 @@ TEST(Shared, IsOneObjectForEachType) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::host_test

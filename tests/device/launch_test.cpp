@@ -6,7 +6,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::launch_test {
 namespace {
 
 struct Config {};  // a launch asks nothing of it
@@ -85,4 +85,4 @@ TEST_F(LaunchScope, AlternatesBetweenThePingPongBuffers) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::launch_test

@@ -7,7 +7,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::lines_test {
 namespace {
 
 struct Config {
@@ -345,4 +345,4 @@ TEST(PollWords, GivesUpAfterTheTimeoutAndSaysWhich) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::lines_test

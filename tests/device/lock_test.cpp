@@ -4,7 +4,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::lock_test {
 namespace {
 
 struct Config {};  // a lock needs none of a kernel's constants
@@ -118,4 +118,4 @@ TEST_F(Locks, AreTakenByThreadZeroForTheBlock) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::lock_test

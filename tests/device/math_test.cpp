@@ -18,7 +18,7 @@
 
 // Elementary functions against the C library's in a wider type.
 
-namespace iris::device {
+namespace iris::device::math_test {
 namespace {
 
 /// What a function is measured against: f32 in double, f64 in long double, and the error stated in math.hpp, in ulp.
@@ -301,4 +301,4 @@ TEST(SquareRoot, IsCorrectlyRoundedFromARoughReciprocal) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::math_test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace iris::device {
+namespace iris::device::mfma_layout_test {
 namespace {
 
 using Layout = WaveLayout;
@@ -165,4 +165,4 @@ TEST(WaveLayout, IsWrittenToDifferentBanksByTransposedBlocksOfB) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::mfma_layout_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace iris::device {
+namespace iris::device::mma_layout_test {
 namespace {
 
 using Layout = WarpLayout;
@@ -112,4 +112,4 @@ TEST(PackedLayout, IsReadFromDifferentBanks) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::mma_layout_test

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace iris::device {
+namespace iris::device::numeric_test {
 namespace {
 
 constexpr int all_values = 65536;
@@ -215,4 +215,4 @@ TEST(MultiplyAdd, MultipliesAndAddsInFloats) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::numeric_test

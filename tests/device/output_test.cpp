@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <iris/device/output.hpp>
 
-namespace iris::device {
+namespace iris::device::output_test {
 namespace {
 
 struct Plain {
@@ -50,4 +50,4 @@ TEST(Output, LeavesTheEpilogueAloneWithWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::output_test

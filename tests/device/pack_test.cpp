@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iris::device {
+namespace iris::device::pack_test {
 namespace {
 
 template <typename T, int width>
@@ -50,4 +50,4 @@ TEST(Pack, IsAlignedToItsSize) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::pack_test

@@ -6,7 +6,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::partition_test {
 namespace {
 
 TEST(ShardOf, CoversEverythingOnceInOrderOnMultiples) {
@@ -140,4 +140,4 @@ TEST(ForEachPackOfRows, VisitsEachElementOnce) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::partition_test

@@ -7,7 +7,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::pipeline_test {
 namespace {
 
 template <i32 threads_>
@@ -90,4 +90,4 @@ TEST_F(PassOn, DoesNothingWithoutChunks) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::pipeline_test

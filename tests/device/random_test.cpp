@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-namespace iris::device {
+namespace iris::device::random_test {
 namespace {
 
 struct KnownAnswer {
@@ -187,4 +187,4 @@ TEST(ForEachRandom, GivesEveryElementTheSameNumberWhateverTheGroup) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::random_test

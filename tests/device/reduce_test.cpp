@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace iris::device {
+namespace iris::device::reduce_test {
 namespace {
 
 TEST(Operations, AreWhatTheirNamesSay) {
@@ -90,4 +90,4 @@ TEST(Combine, AppliesTheFirstToTheSecond) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::reduce_test

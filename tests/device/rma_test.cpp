@@ -4,7 +4,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::rma_test {
 namespace {
 
 class Rma : public testing::Test {
@@ -69,4 +69,4 @@ TEST_F(Rma, LoadsAndStoresThePacksAtAnIndex) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::rma_test

@@ -4,7 +4,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::signal_test {
 namespace {
 
 struct Config {
@@ -174,4 +174,4 @@ TEST_F(Signal, BlockSignalToAllReachesEveryPeer) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::signal_test

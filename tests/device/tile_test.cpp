@@ -6,7 +6,7 @@
 
 #include "tests/device/fake_engine.hpp"
 
-namespace iris::device {
+namespace iris::device::tile_test {
 namespace {
 
 /// One thread does the work of the block, so that no fibers are needed.
@@ -259,4 +259,4 @@ TEST(StoreTile, KeepsToItsColumnsOfAMatrixWithAStride) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::tile_test

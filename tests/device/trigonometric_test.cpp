@@ -10,7 +10,7 @@
 #include <numbers>
 #include <random>
 
-namespace iris::device::math {
+namespace iris::device::math::trigonometric_test {
 namespace {
 
 /// In units of the last place of `actual`'s type at `expected`.
@@ -70,4 +70,4 @@ TEST(SineCosineOfPi, IsExactAtMultiplesOfOneHalf) {
 }
 
 }  // namespace
-}  // namespace iris::device::math
+}  // namespace iris::device::math::trigonometric_test

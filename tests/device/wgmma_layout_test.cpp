@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace iris::device {
+namespace iris::device::wgmma_layout_test {
 namespace {
 
 template <i32 blocks_, i32 rows_of_stage = 128, i32 rows_of_box = rows_of_stage, i32 band = 2>
@@ -156,4 +156,4 @@ TEST(StageWalk, SendsEachStageOnceInSlices) {
 }
 
 }  // namespace
-}  // namespace iris::device
+}  // namespace iris::device::wgmma_layout_test

@@ -11,7 +11,7 @@
 
 // What variants ask of their problems, and what those that reduce in the order of arrival do.
 
-namespace irisgen {
+namespace irisgen::all_reduce_test {
 namespace {
 
 TEST(AllReduce, TakesWhatIsNotDeterministicByNameOnly) {
@@ -82,4 +82,4 @@ TEST(AllReduce, SpinlockHasALockForEachBlockAndSumsInTheAccumulator) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::all_reduce_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace irisgen {
+namespace irisgen::amount_test {
 namespace {
 
 iris::Problem problem() {
@@ -50,4 +50,4 @@ TEST(Amount, KeepsDivisionsTogetherInProducts) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::amount_test

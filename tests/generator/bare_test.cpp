@@ -6,7 +6,7 @@
 #include "tests/generator/samples.hpp"
 
 /// The text of bare headers; tests/cli/bare_test.cpp compiles and runs them.
-namespace irisgen {
+namespace irisgen::bare_test {
 namespace {
 
 std::string header_of(const std::string& kernel, const char* target, const LauncherOptions& options = {}) {
@@ -196,4 +196,4 @@ TEST(Bare, WantsAStreamAndAnEventOnlyOfCopiesBesideKernels) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::bare_test

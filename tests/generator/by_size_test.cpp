@@ -7,7 +7,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::by_size_test {
 namespace {
 
 /// The kernels that a launch of so many rows takes, in their order.
@@ -183,4 +183,4 @@ TEST(BySize, TellsLaunchesApartByColumnsWhereRowsAreKnown) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::by_size_test

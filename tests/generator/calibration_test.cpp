@@ -9,7 +9,7 @@
 #include "irisgen/plan.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::calibration_test {
 namespace {
 
 /// A machine unlike every target.
@@ -135,4 +135,4 @@ TEST(MachineRates, MustBeAboveZero) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::calibration_test

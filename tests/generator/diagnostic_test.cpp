@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace irisgen {
+namespace irisgen::diagnostic_test {
 namespace {
 
 Report report_of(const std::string& text, Position where, const std::string& message = "wrong") {
@@ -148,4 +148,4 @@ TEST(suggestion, lists_the_words_where_none_is_near) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::diagnostic_test

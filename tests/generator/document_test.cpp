@@ -4,7 +4,7 @@
 
 #include "generator/language/scalar.hpp"
 
-namespace irisgen {
+namespace irisgen::document_test {
 namespace {
 
 // The document in one line, each scalar with its kind: i8 integer, n8.5 number, 'text' string, ? invalid.
@@ -286,4 +286,4 @@ TEST(document, finds_members_by_key) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::document_test

@@ -6,7 +6,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::explain_test {
 namespace {
 
 constexpr const char* gradient_sum =
@@ -142,4 +142,4 @@ TEST(ExplainJson, HoldsTheSamePlan) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::explain_test

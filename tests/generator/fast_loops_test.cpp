@@ -7,7 +7,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::fast_loops_test {
 namespace {
 
 /// Of the last kernel, which takes any rows that it may be given.
@@ -392,4 +392,4 @@ TEST(MainLoop, FillsAComputeUnitWithOneBlock) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::fast_loops_test

@@ -4,7 +4,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::generate_test {
 namespace {
 
 std::vector<const Target*> named(const std::vector<std::string>& names) {
@@ -77,4 +77,4 @@ TEST(Generate, MakesNothingOfAnEmptySelection) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::generate_test

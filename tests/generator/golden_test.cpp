@@ -14,7 +14,7 @@
 #include "irisgen/source.hpp"
 
 /// Emitted files, committed and read as diffs. IRISGEN_UPDATE_GOLDENS=1 writes them anew.
-namespace irisgen {
+namespace irisgen::golden_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ TEST(Goldens, CoverEveryTemplate) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::golden_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iris {
+namespace iris::hash_test {
 namespace {
 
 // The vectors of NIST's "SHA-256 examples" (FIPS 180-4 companion) and of its Cryptographic Algorithm Validation
@@ -30,4 +30,4 @@ TEST(Sha256, PadsAtEveryBoundary) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::hash_test

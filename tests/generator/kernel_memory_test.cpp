@@ -9,7 +9,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::kernel_memory_test {
 namespace {
 
 /// As device/signal.hpp counts them: one of each block for each rank. A flag too few would be another kernel's.
@@ -142,4 +142,4 @@ TEST(Workspace, HasRoomForWideLinesWhereSizesAreOpen) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::kernel_memory_test

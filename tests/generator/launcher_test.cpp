@@ -6,7 +6,7 @@
 #include "irisgen/source.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::launcher_test {
 namespace {
 
 /// Plans, with what is made of them.
@@ -216,4 +216,4 @@ TEST(Embedding, CarriesEveryByteAndDefinesEmbeddedOfEachKernel) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::launcher_test

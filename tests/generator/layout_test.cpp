@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace irisgen {
+namespace irisgen::layout_test {
 namespace {
 
 TEST(LayOutSignature, StaysOnALineThatHoldsIt) {
@@ -52,4 +52,4 @@ TEST(AlignTrailingComments, LeavesOtherLinesAlone) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::layout_test

@@ -8,7 +8,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::loop_times_test {
 namespace {
 
 /// On 132 compute units 320 tiles of 256 columns take 3 turns, 640 of 128 columns 5 of half the length.
@@ -349,4 +349,4 @@ TEST(MainLoop, ShipsTilesAtThePaceOfTheLinks) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::loop_times_test

@@ -4,7 +4,7 @@
 #include "irisgen/source.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::make_manifest_test {
 namespace {
 
 using iris::Manifest;
@@ -104,4 +104,4 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::make_manifest_test

@@ -10,7 +10,7 @@
 #include "iris/device/abi.hpp"
 #include "irisgen/spec.hpp"
 
-namespace irisgen {
+namespace irisgen::manifest_test {
 namespace {
 
 using iris::Access;
@@ -372,4 +372,4 @@ TEST(ManifestParser, RefusesWhatIsNoManifest) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::manifest_test

@@ -6,7 +6,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::matmul_planning_test {
 namespace {
 
 constexpr const char* layer = "variant: workgroup_specialized, dtype: f32, world: 8, shape: {m: 1792, n: 32, k: 256}";
@@ -260,4 +260,4 @@ TEST(Products, OfARankHaveMultiplesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::matmul_planning_test

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace irisgen {
+namespace irisgen::output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ TEST(Depfile, RefusesALineBreakWhichItCannotExpress) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::output_test

@@ -7,7 +7,7 @@
 #include "irisgen/pattern.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::patterns_test {
 namespace {
 
 constexpr const char* vector_f32 = "dtype: f32, world: 8, shape: {n: 85002}";
@@ -329,4 +329,4 @@ TEST(Parts, TakeTheirOwnProblemsOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::patterns_test

@@ -6,7 +6,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::pipeline_test {
 namespace {
 
 /// Of a broadcast of so many bytes on four GPUs.
@@ -52,4 +52,4 @@ TEST(Pipeline, UnrollsAsFarAsChunksGo) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::pipeline_test

@@ -9,7 +9,7 @@
 #include "irisgen/pattern.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::plan_test {
 namespace {
 
 std::string world_of(int world) {
@@ -302,4 +302,4 @@ TEST(SizeOf, IsTheProductOfAllExtentsAsFarAsItFits) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::plan_test

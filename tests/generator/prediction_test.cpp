@@ -7,7 +7,7 @@
 #include "irisgen/pattern.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::prediction_test {
 namespace {
 
 TEST(AllReduce, TakesTheVariantOfTheLeastPredictedTime) {
@@ -92,4 +92,4 @@ TEST(AllReduce, PredictsNothingWhereItCannot) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::prediction_test

@@ -5,7 +5,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::product_lines_test {
 namespace {
 
 std::string shape(int world, std::int64_t m, std::int64_t k) {
@@ -130,4 +130,4 @@ TEST(ProductLines, AreWaitedForTogether) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::product_lines_test

@@ -8,7 +8,7 @@
 #include "tests/generator/samples.hpp"
 
 /// What runs are compared with, on examples done by hand.
-namespace irisgen {
+namespace irisgen::reference_test {
 namespace {
 
 std::vector<Expectation> expected(const std::string& pattern, const std::string& rest,
@@ -219,4 +219,4 @@ TEST(Expect, AllowsHalfAUnitOfTheElementsType) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::reference_test

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-namespace irisgen {
+namespace irisgen::resources_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST(Resources, AreAbsentForAnyOtherPath) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::resources_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace iris {
+namespace iris::scalar_test {
 namespace {
 
 /// What a kernel finds in the argument; nothing where the value is refused.
@@ -68,4 +68,4 @@ TEST(Scalar, SaysWhatItsTypeTakes) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::scalar_test

@@ -8,7 +8,7 @@
 #include "generator/language/resources.hpp"
 #include "irisgen/pattern.hpp"
 
-namespace irisgen {
+namespace irisgen::schema_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -259,4 +259,4 @@ TEST(spec_schema, lets_defaults_have_every_key_of_a_kernel_but_its_name) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::schema_test

@@ -13,7 +13,7 @@
 #include "iris/manifest.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::source_test {
 namespace {
 
 constexpr const char* gradient_sum =
@@ -194,4 +194,4 @@ TEST(EmitSources, DifferByTargetAndTheSpecHashDoesNot) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::source_test

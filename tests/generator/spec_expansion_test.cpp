@@ -8,7 +8,7 @@
 #include "irisgen/spec.hpp"
 #include "spec_samples.hpp"
 
-namespace irisgen {
+namespace irisgen::spec_expansion_test {
 namespace {
 
 constexpr const char* with_defaults = R"(irisgen: 1
@@ -97,4 +97,4 @@ TEST(overrides, are_held_to_every_rule) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::spec_expansion_test

@@ -11,7 +11,7 @@
 
 #include "spec_samples.hpp"
 
-namespace irisgen {
+namespace irisgen::spec_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -346,4 +346,4 @@ TEST(spec_errors, match_the_goldens) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::spec_test

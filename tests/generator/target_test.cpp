@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace irisgen {
+namespace irisgen::target_test {
 namespace {
 
 TEST(Targets, AreFoundByTheirName) {
@@ -48,4 +48,4 @@ TEST(Targets, KnowThePlatformOfEachChip) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::target_test

@@ -10,7 +10,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::tuning_space_test {
 namespace {
 
 constexpr const char* small_sum = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}}";
@@ -169,4 +169,4 @@ TEST(VerificationProblem, OfASmallProblemIsItself) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::tuning_space_test

@@ -12,7 +12,7 @@
 #include "irisgen/plan.hpp"
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::tuning_test {
 namespace {
 
 constexpr const char* small_sum = "{name: a, pattern: all_reduce, dtype: f32, world: 8, shape: {n: 4096}}";
@@ -391,4 +391,4 @@ TEST(TuningFile, ShippedOnesAreRightAndCanBePlanned) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::tuning_test

@@ -4,7 +4,7 @@
 
 #include "tests/generator/samples.hpp"
 
-namespace irisgen {
+namespace irisgen::wgmma_stages_test {
 namespace {
 
 /// Beside a finished tile, the stages fill the shared memory of an SM, of which a kernel can have 227 KiB.
@@ -105,4 +105,4 @@ TEST(MainLoop, CountsTheRowsOfTheLastBoxInEights) {
 }
 
 }  // namespace
-}  // namespace irisgen
+}  // namespace irisgen::wgmma_stages_test

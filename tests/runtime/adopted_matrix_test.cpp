@@ -9,7 +9,7 @@
 #include "adopted_samples.hpp"
 #include "run_samples.hpp"
 
-namespace iris {
+namespace iris::adopted_matrix_test {
 namespace {
 
 using test::Algorithm;
@@ -44,4 +44,4 @@ INSTANTIATE_TEST_SUITE_P(All, AdoptedMatrix, testing::ValuesIn(test::every_algor
                          [](const auto& info) { return info.param.name(); });
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::adopted_matrix_test

@@ -14,18 +14,18 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::adopted_memory_test {
 namespace {
 
-using test::bytes;
 using test::error_of;
 using test::expect_part;
-using test::expect_sums;
-using test::fill;
 using test::host_operation;
-using test::n;
 using test::of_n;
-using test::Own;
+using test::adopted::bytes;
+using test::adopted::expect_sums;
+using test::adopted::fill;
+using test::adopted::n;
+using test::adopted::Own;
 
 /// What each rank says.
 template <typename Body>
@@ -317,4 +317,4 @@ TEST(AdoptedMemory, IsReachedByCopies) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::adopted_memory_test

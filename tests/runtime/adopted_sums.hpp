@@ -8,7 +8,7 @@
 #include "iris/world.hpp"
 
 /// Sums of three ranks in memory that each has allocated itself.
-namespace iris::test {
+namespace iris::test::adopted {
 
 inline constexpr int n = 100;
 inline constexpr std::size_t bytes = n * sizeof(int);
@@ -30,4 +30,4 @@ inline void expect_sums(const int* output, int launch = 0) {
   for (int i = 0; i < n; ++i) ASSERT_EQ(output[i], 6 * (i * i + launch)) << i;
 }
 
-}  // namespace iris::test
+}  // namespace iris::test::adopted

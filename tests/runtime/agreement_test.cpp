@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace iris {
+namespace iris::agreement_test {
 namespace {
 
 constexpr std::uint64_t one = std::uint64_t{1} << 60;  // digests differ in their upper bits
@@ -50,4 +50,4 @@ TEST(Agreement, NoticesOneOfManyThatGoAtOnce) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::agreement_test

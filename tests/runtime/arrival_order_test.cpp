@@ -10,7 +10,7 @@
 #include "run_samples.hpp"
 #include "runtime/launch/launch_check.hpp"
 
-namespace iris {
+namespace iris::arrival_order_test {
 namespace {
 
 using test::apply;
@@ -78,4 +78,4 @@ TEST(ArrivalOrder, ShowsInTheLastBits) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::arrival_order_test

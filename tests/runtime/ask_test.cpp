@@ -10,7 +10,7 @@
 #include "tests/runtime/compiler_samples.hpp"
 #include "tests/runtime/variable.hpp"
 
-namespace iris {
+namespace iris::ask_test {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ TEST_F(Ask, says_that_there_is_no_such_task) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::ask_test

@@ -10,7 +10,7 @@
 #include "runtime/verify/batch.hpp"
 #include "runtime/verify/bench_buffers.hpp"
 
-namespace iris {
+namespace iris::bench_test {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
@@ -236,4 +236,4 @@ TEST(BenchChart, IsOfCollectivesOnly) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::bench_test

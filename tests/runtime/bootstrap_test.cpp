@@ -29,7 +29,7 @@
 #include "runtime/world/processes/member.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
 
-namespace iris {
+namespace iris::bootstrap_test {
 namespace {
 
 using test::error_of;
@@ -336,4 +336,4 @@ TEST(Bootstrap, CarriesWhatIsLongAndWhatIsNotText) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::bootstrap_test

@@ -11,7 +11,7 @@
 #include "cache_fixture.hpp"
 #include "tests/runtime/variable.hpp"
 
-namespace iris {
+namespace iris::cache_test {
 namespace {
 
 using test::Variable;
@@ -337,4 +337,4 @@ TEST(CacheFolder, does_without_one) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::cache_test

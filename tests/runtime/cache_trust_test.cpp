@@ -12,7 +12,7 @@
 #include "cache_fixture.hpp"
 #include "runtime/system/file_lock.hpp"
 
-namespace iris {
+namespace iris::cache_trust_test {
 namespace {
 
 fs::perms mode_of(const fs::path& path) {
@@ -188,4 +188,4 @@ TEST(FileLockTest, gives_up_in_words) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::cache_trust_test

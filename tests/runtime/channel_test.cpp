@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace iris {
+namespace iris::channel_test {
 namespace {
 
 /// The two ends of a connection.
@@ -93,4 +93,4 @@ TEST(Channel, TakesOnlySoMuchAtOnce) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::channel_test

@@ -8,7 +8,7 @@
 
 #include "fake_nccl.hpp"
 
-namespace iris {
+namespace iris::collective_library_test {
 namespace {
 
 using irisgen::Platform;
@@ -135,4 +135,4 @@ TEST_F(CollectiveLibraryTest, SaysInItsWordsWhatFailed) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::collective_library_test

@@ -38,7 +38,9 @@ struct Combination {
   std::vector<Sample> samples() const {
     std::vector<Sample> all = test::test_all() ? every_sample() : some_samples();
     if (!test::is_matmul(algorithm)) return all;
-    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a third.
+    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a third, and a product
+    // that a collective follows is a kernel of `matmul`.
+    if (algorithm.variant == "bulk_synchronous" && !test::test_all()) return all;
     const bool nvidia = std::string_view(route.compiler) == "nvrtc";
     const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
     const std::size_t step = algorithm.pattern == "matmul" || test::test_all() ? 1 : 3;

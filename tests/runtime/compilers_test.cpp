@@ -12,7 +12,7 @@
 #include "tests/runtime/compiler_samples.hpp"
 #include "tests/runtime/variable.hpp"
 
-namespace iris {
+namespace iris::compilers_test {
 namespace {
 
 using samples::error_of;
@@ -236,4 +236,4 @@ TEST(FindCompiler, prefers_hiprtc_to_clang_on_this_machine) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::compilers_test

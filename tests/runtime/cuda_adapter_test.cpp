@@ -13,7 +13,7 @@
 #include "tests/runtime/error_words.hpp"
 #include "tests/runtime/fake_cuda_fixture.hpp"
 
-namespace iris::hip {
+namespace iris::hip::cuda_adapter_test {
 namespace {
 
 using test::error_of;
@@ -321,4 +321,4 @@ TEST_F(CudaAdapter, MemoryOfOnePieceIsWhatCudaMallocGives) {
 }
 
 }  // namespace
-}  // namespace iris::hip
+}  // namespace iris::hip::cuda_adapter_test

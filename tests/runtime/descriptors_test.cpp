@@ -25,7 +25,7 @@
 #include "runtime/world/packing.hpp"
 #include "runtime/world/processes/unix_socket.hpp"
 
-namespace iris {
+namespace iris::descriptors_test {
 namespace {
 
 std::string nobody_is_gone(int /*rank*/) {
@@ -247,4 +247,4 @@ TEST(Descriptors, SayWhyTheyCannotBeHandedOver) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::descriptors_test

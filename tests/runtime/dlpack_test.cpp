@@ -16,7 +16,7 @@
 #include "iris/world.hpp"
 #include "runtime/world/dlpack_abi.hpp"
 
-namespace iris {
+namespace iris::dlpack_test {
 namespace {
 
 using test::error_of;
@@ -252,4 +252,4 @@ TEST(DlpackImport, IsAdoptedAsSymmetricMemory) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::dlpack_test

@@ -10,7 +10,7 @@
 
 #include "iris/device/abi.hpp"
 
-namespace iris {
+namespace iris::embedded_test {
 namespace {
 
 std::string manifest_json(int world, const std::string& target) {
@@ -78,4 +78,4 @@ TEST(FindEmbedded, RefusesAManifestThatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::embedded_test

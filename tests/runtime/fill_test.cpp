@@ -15,7 +15,7 @@
 #include "processes.hpp"
 #include "runtime/world/group.hpp"
 
-namespace iris {
+namespace iris::fill_test {
 namespace {
 
 using test::error_of;
@@ -282,4 +282,4 @@ TEST_F(Fill, LeavesNothingOnTheHeap) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::fill_test

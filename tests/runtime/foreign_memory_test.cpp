@@ -12,7 +12,7 @@
 #include "tests/runtime/error_words.hpp"
 #include "tests/runtime/fake_cuda_fixture.hpp"
 
-namespace iris::hip {
+namespace iris::hip::foreign_memory_test {
 namespace {
 
 using test::error_of;
@@ -180,4 +180,4 @@ TEST_F(ForeignMemory, AllocationsHaveNumbers) {
 }
 
 }  // namespace
-}  // namespace iris::hip
+}  // namespace iris::hip::foreign_memory_test

@@ -11,17 +11,17 @@
 #include "iris/operation.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::group_adopted_memory_test {
 namespace {
 
 using test::error_of;
 using test::expect_part;
-using test::expect_sums;
-using test::fill;
 using test::host_operation;
-using test::n;
 using test::of_n;
-using test::Own;
+using test::adopted::expect_sums;
+using test::adopted::fill;
+using test::adopted::n;
+using test::adopted::Own;
 
 TEST(AdoptedMemory, IsThatOfAGroupsMembersAlone) {
   World world({.size = 4, .heap_bytes = 1 << 20});
@@ -95,4 +95,4 @@ TEST(AdoptedMemory, IsReleasedByTheGroupThatAdoptedIt) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::group_adopted_memory_test

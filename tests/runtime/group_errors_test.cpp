@@ -17,7 +17,7 @@
 #include "iris/world.hpp"
 #include "sum_over_group.hpp"
 
-namespace iris {
+namespace iris::group_errors_test {
 namespace {
 
 using test::error_of;
@@ -228,4 +228,4 @@ TEST(GroupErrors, RefuseBuffersThatNotAllMembersHave) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::group_errors_test

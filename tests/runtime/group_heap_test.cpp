@@ -22,7 +22,7 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::group_heap_test {
 namespace {
 
 using test::error_of;
@@ -280,4 +280,4 @@ TEST(GroupHeap, NeverGivesWhatAMemberOfAnyGroupStillHas) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::group_heap_test

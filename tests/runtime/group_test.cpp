@@ -17,7 +17,7 @@
 #include "iris/world.hpp"
 #include "sum_over_group.hpp"
 
-namespace iris {
+namespace iris::group_test {
 namespace {
 
 using test::error_of;
@@ -157,4 +157,4 @@ TEST(Group, ServesInLaterRunsAndMayOutliveItsWorld) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::group_test

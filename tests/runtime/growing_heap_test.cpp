@@ -15,7 +15,7 @@
 #include "processes.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::growing_heap_test {
 namespace {
 
 using test::error_of;
@@ -263,4 +263,4 @@ TEST(GrowingHeap, HasOneSizeWhereAddressesAreLimited) {
 #endif
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::growing_heap_test

@@ -27,7 +27,7 @@ void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
-namespace iris {
+namespace iris::heap_test {
 namespace {
 
 constexpr Owner user = {};
@@ -256,4 +256,4 @@ TEST(Heap, NeverOverlapsAndNeverLosesAByte) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::heap_test

@@ -13,7 +13,7 @@
 #include "runtime/hip/devices.hpp"
 #include "tests/runtime/fake_hip.hpp"
 
-namespace iris::hip {
+namespace iris::hip::hip_api_test {
 namespace {
 
 using testing::Test;
@@ -386,4 +386,4 @@ TEST_F(HipDevices, MemoryIsSharedByAnIpcHandleBeforeUncachedVirtualMemory) {
 }
 
 }  // namespace
-}  // namespace iris::hip
+}  // namespace iris::hip::hip_api_test

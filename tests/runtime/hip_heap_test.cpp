@@ -18,7 +18,7 @@
 #include "tests/runtime/fake_hip.hpp"
 #include "variable.hpp"
 
-namespace iris {
+namespace iris::hip_heap_test {
 namespace {
 
 using test::error_of;
@@ -283,4 +283,4 @@ TEST_F(HipHeap, ProcessesFailAlikeWhereOneCannotOpenAnothersHandle) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::hip_heap_test

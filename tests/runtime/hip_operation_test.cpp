@@ -18,7 +18,7 @@
 #include "tests/runtime/fake_hip.hpp"
 #include "variable.hpp"
 
-namespace iris {
+namespace iris::hip_operation_test {
 namespace {
 
 using test::error_of;
@@ -222,4 +222,4 @@ TEST_F(HipOperation, CopiesNothingToItself) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::hip_operation_test

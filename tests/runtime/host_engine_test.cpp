@@ -18,7 +18,7 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::host_engine_test {
 namespace {
 
 using test::error_of;
@@ -234,4 +234,4 @@ TEST(HostEngine, RefusesMoreThreadsThanItRunsBeforeItMakesThem) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::host_engine_test

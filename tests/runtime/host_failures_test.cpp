@@ -13,7 +13,7 @@
 #include "iris/world.hpp"
 #include "runtime/host/address_sanitizer.hpp"
 
-namespace iris {
+namespace iris::host_failures_test {
 namespace {
 
 using test::error_of;
@@ -173,4 +173,4 @@ TEST(HostEngine, WorksAgainAfterADeadlock) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::host_failures_test

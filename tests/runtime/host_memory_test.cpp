@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-namespace iris {
+namespace iris::host_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(HostMemory, IsSomeOnThisMachine) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::host_memory_test

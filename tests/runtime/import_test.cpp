@@ -12,7 +12,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// From a kernel that exists to a first description, and a list of what must change.
-namespace iris::test {
+namespace iris::test::import_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ TEST_F(Import, is_not_kept_from_a_kernel_by_host_code) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::import_test

@@ -11,7 +11,7 @@
 #include "irisgen/spec.hpp"
 #include "tests/runtime/compiler_samples.hpp"
 
-namespace iris {
+namespace iris::jit_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_F(Jit, plans_by_a_tuning_table) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::jit_test

@@ -12,7 +12,7 @@
 
 #include "host_kernels.hpp"
 
-namespace iris {
+namespace iris::launch_check_test {
 namespace {
 
 using test::error_of;
@@ -217,4 +217,4 @@ TEST(LaunchCheck, HasWorkspaceForTheLongestOfAKernelsExtents) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::launch_check_test

@@ -13,7 +13,7 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::launch_tensors_test {
 namespace {
 
 using test::error_of;
@@ -150,4 +150,4 @@ TEST(LaunchTensors, LaunchAnOperation) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::launch_tensors_test

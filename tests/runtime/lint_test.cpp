@@ -10,7 +10,7 @@
 
 #include "tests/runtime/compiler_samples.hpp"
 
-namespace iris {
+namespace iris::lint_test {
 namespace {
 
 using irisgen::FixIt;
@@ -300,4 +300,4 @@ TEST_F(Lint, tells_of_those_who_never_signal_what_the_condition_says) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::lint_test

@@ -22,7 +22,7 @@
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/system/log.hpp"
 
-namespace iris {
+namespace iris::log_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -215,4 +215,4 @@ TEST(Log, TellsNothingOfRanksThatEnd) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::log_test

@@ -11,7 +11,7 @@
 #include "iris/world.hpp"
 #include "tests/runtime/user_kernel_samples.hpp"
 
-namespace iris::test {
+namespace iris::test::math_test {
 namespace {
 
 constexpr std::array function_names = {"exp",  "exp2",  "expm1", "log",  "log2", "log1p", "tanh",   "erf",
@@ -151,4 +151,4 @@ TEST_F(UserMath, HasTheSameBitsHoweverItIsCompiled) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::math_test

@@ -21,7 +21,7 @@
 #include "irisgen/pattern.hpp"
 #include "run_samples.hpp"
 
-namespace iris {
+namespace iris::matrix_test {
 namespace {
 
 using test::Algorithm;
@@ -311,4 +311,4 @@ TEST(HostBySize, EveryNumberOfRowsIsRightWhateverTheOtherLengthsAre) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::matrix_test

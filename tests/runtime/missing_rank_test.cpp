@@ -11,7 +11,7 @@
 #include "run_samples.hpp"
 #include "runtime/launch/launch_check.hpp"
 
-namespace iris {
+namespace iris::missing_rank_test {
 namespace {
 
 using test::Algorithm;
@@ -83,4 +83,4 @@ TEST(MissingRank, FindsItsOutputsAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::missing_rank_test

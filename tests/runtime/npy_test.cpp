@@ -10,7 +10,7 @@
 
 #include "iris/values.hpp"
 
-namespace iris {
+namespace iris::npy_test {
 namespace {
 
 using irisgen::Dtype;
@@ -185,4 +185,4 @@ TEST(Npy, WritesFilesInOnePiece) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::npy_test

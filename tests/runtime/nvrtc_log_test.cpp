@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iris {
+namespace iris::nvrtc_log_test {
 namespace {
 
 TEST(WithPlaces, puts_line_and_column_where_clang_puts_them) {
@@ -58,4 +58,4 @@ TEST(ResourcesOf, knows_nothing_of_an_entry_that_is_not_there) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::nvrtc_log_test

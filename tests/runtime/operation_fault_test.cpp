@@ -13,7 +13,7 @@
 #include "iris/world.hpp"
 #include "runtime/system/fault.hpp"
 
-namespace iris {
+namespace iris::operation_fault_test {
 namespace {
 
 using test::error_of;
@@ -118,4 +118,4 @@ TEST(Fault, SaysDurationsAsPeopleDo) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::operation_fault_test

@@ -15,7 +15,7 @@
 #include "iris/operation.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::operation_launch_test {
 namespace {
 
 using test::error_of;
@@ -256,4 +256,4 @@ TEST_F(OperationInBlocks, ChecksTheAlignmentOfBuffersThatHaveNothingInCommon) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::operation_launch_test

@@ -16,7 +16,7 @@
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
 
-namespace iris {
+namespace iris::operation_test {
 namespace {
 
 using test::error_of;
@@ -196,4 +196,4 @@ TEST(Operation, LaunchesManySizesInTurn) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::operation_test

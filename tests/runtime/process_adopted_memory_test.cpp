@@ -19,7 +19,7 @@
 #include "processes.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::process_adopted_memory_test {
 namespace {
 
 using test::error_of;
@@ -296,4 +296,4 @@ TEST(ProcessAdoptedMemory, IsThatOfAGroupsMembersAlone) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_adopted_memory_test

@@ -20,7 +20,7 @@
 #include "processes.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::process_death_test {
 namespace {
 
 using test::expect_part;
@@ -370,4 +370,4 @@ TEST(ProcessDeadlock, AmongProcessesIsBoundedByTheKernelsTimeout) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_death_test

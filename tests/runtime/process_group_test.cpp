@@ -23,7 +23,7 @@
 #include "iris/world.hpp"
 #include "processes.hpp"
 
-namespace iris {
+namespace iris::process_group_test {
 namespace {
 
 using test::error_of;
@@ -344,4 +344,4 @@ TEST_P(ProcessSurvivors, BuildASmallerWorld) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_group_test

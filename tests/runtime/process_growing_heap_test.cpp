@@ -21,7 +21,7 @@
 #include "proc_self.hpp"
 #include "processes.hpp"
 
-namespace iris {
+namespace iris::process_growing_heap_test {
 namespace {
 
 using test::error_of;
@@ -286,4 +286,4 @@ TEST_P(GrowingProcessHeapDeath, OthersAreToldAndGoOnInAGroup) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_growing_heap_test

@@ -16,7 +16,7 @@
 #include "processes.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::process_many_worlds_test {
 namespace {
 
 using test::expect_all_say;
@@ -93,4 +93,4 @@ TEST(ProcessWorld, ManyWorldsAtOnceDoNotMeet) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_many_worlds_test

@@ -9,7 +9,7 @@
 #include "processes.hpp"
 #include "run_samples.hpp"
 
-namespace iris {
+namespace iris::process_matrix_test {
 namespace {
 
 using test::Algorithm;
@@ -42,4 +42,4 @@ INSTANTIATE_TEST_SUITE_P(All, ProcessMatrix, testing::ValuesIn(test::every_algor
                          [](const auto& info) { return info.param.name(); });
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_matrix_test

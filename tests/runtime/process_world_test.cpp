@@ -18,7 +18,7 @@
 #include "processes.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::process_world_test {
 namespace {
 
 using test::error_of;
@@ -325,4 +325,4 @@ TEST(ProcessWorld, ConnectsThroughABootstrapOfTheProgramsOwn) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::process_world_test

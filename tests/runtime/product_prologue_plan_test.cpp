@@ -6,7 +6,7 @@
 #include "tests/runtime/reviewed_file.hpp"
 
 /// What plans of products with a prologue say, and what is left as it is without one.
-namespace iris::test {
+namespace iris::test::product_prologue_plan_test {
 namespace {
 
 class ProductProloguePlan : public WithPrologue {};
@@ -102,4 +102,4 @@ TEST_F(ProductProloguePlan, becomes_files_that_are_reviewed) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::product_prologue_plan_test

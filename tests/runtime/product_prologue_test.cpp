@@ -8,7 +8,7 @@
 #include "tests/runtime/product_prologue_samples.hpp"
 
 /// What products with a prologue compute.
-namespace iris::test {
+namespace iris::test::product_prologue_test {
 namespace {
 
 /// What the function of the samples does.
@@ -309,4 +309,4 @@ TEST_F(ProductPrologue, may_be_rounded_to_either_neighbour_where_its_error_decid
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::product_prologue_test

@@ -14,7 +14,7 @@
 #include "runtime/launch/launch_check.hpp"
 #include "runtime/verify/random.hpp"
 
-namespace iris {
+namespace iris::properties_test {
 namespace {
 
 using test::Algorithm;
@@ -358,4 +358,4 @@ TEST(HostLines, OfOtherLengthsInTurnAreRight) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::properties_test

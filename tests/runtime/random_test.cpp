@@ -11,7 +11,7 @@
 
 #include "iris/values.hpp"
 
-namespace iris {
+namespace iris::random_test {
 namespace {
 
 using irisgen::Dtype;
@@ -75,4 +75,4 @@ TEST(Random, TakesIntegersOfEverySizeAndSign) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::random_test

@@ -11,7 +11,7 @@
 #include "processes.hpp"
 #include "runtime/verify/random.hpp"
 
-namespace iris {
+namespace iris::run_test {
 namespace {
 
 using test::error_of;
@@ -244,4 +244,4 @@ TEST(Run, OfProcessesIsRefusedOnOneRankAndDoneOnAllAfterwards) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::run_test

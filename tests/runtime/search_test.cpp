@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace iris {
+namespace iris::search_test {
 namespace {
 
 using irisgen::TuningCandidate;
@@ -203,4 +203,4 @@ TEST(TunedProblem, KnowsTheFastestOfEachVariant) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::search_test

@@ -11,7 +11,7 @@
 #include "iris/world.hpp"
 #include "runtime/launch/bound_steps.hpp"
 
-namespace iris {
+namespace iris::steps_test {
 namespace {
 
 using test::host_operation;
@@ -233,4 +233,4 @@ TEST(Schedules, AreChosenByTheSizeOfTheLaunch) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::steps_test

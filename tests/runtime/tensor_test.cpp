@@ -15,7 +15,7 @@
 #include "processes.hpp"
 #include "runtime/world/group.hpp"
 
-namespace iris {
+namespace iris::tensor_test {
 namespace {
 
 using test::error_of;
@@ -195,4 +195,4 @@ TEST(Tensor, IsSharedAmongProcesses) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::tensor_test

@@ -12,7 +12,7 @@
 
 #include "error_words.hpp"
 
-namespace iris {
+namespace iris::tensor_view_test {
 namespace {
 
 using test::error_of;
@@ -141,4 +141,4 @@ TEST(TensorView, IsCutAlongItsFirstDimension) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::tensor_view_test

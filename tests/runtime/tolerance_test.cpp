@@ -12,7 +12,7 @@
 #include "irisgen/spec.hpp"
 #include "runtime/verify/random.hpp"
 
-namespace iris {
+namespace iris::tolerance_test {
 namespace {
 
 using irisgen::Values;
@@ -144,4 +144,4 @@ TEST(ProductTolerance, FindsADepthThatWasLeftOut) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::tolerance_test

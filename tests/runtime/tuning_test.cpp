@@ -13,7 +13,7 @@
 #include "irisgen/diagnostic.hpp"
 #include "variable.hpp"
 
-namespace iris {
+namespace iris::tuning_test {
 namespace {
 
 irisgen::TuningEntry entry_of(std::int64_t n, const std::string& variant = "ring") {
@@ -144,4 +144,4 @@ TEST(Tune, RefusesTheCpu) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::tuning_test

@@ -4,7 +4,7 @@
 #include "tests/runtime/user_function_samples.hpp"
 
 /// Functions that a pattern cannot call, each with what is said of it and where.
-namespace iris::test {
+namespace iris::test::user_function_errors_test {
 namespace {
 
 // Its all_reduce is itself made of two, of which the first sums a part of the columns.
@@ -135,4 +135,4 @@ INSTANTIATE_TEST_SUITE_P(All, WrongFunction, testing::ValuesIn(wrong_functions()
 });
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_function_errors_test

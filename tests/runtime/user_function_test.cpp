@@ -8,7 +8,7 @@
 #include "tests/runtime/user_function_samples.hpp"
 
 /// Functions of the user's own within patterns.
-namespace iris::test {
+namespace iris::test::user_function_test {
 namespace {
 
 constexpr const char* all_roles =
@@ -243,4 +243,4 @@ TEST_F(UserFunctions, spill_nothing_beside_the_widest_tiles) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_function_test

@@ -1,7 +1,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// What is wrong with a user's kernel: an error with its place, never a crash or half a result.
-namespace iris::test {
+namespace iris::test::user_kernel_errors_test {
 namespace {
 
 /// A source that is right, but for its body and what it takes.
@@ -365,4 +365,4 @@ TEST_F(UserKernel, whose_reference_takes_roots_and_powers_has_the_c_library_s) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_errors_test

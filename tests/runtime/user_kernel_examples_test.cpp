@@ -5,7 +5,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// The examples whose sources are read by Clang.
-namespace iris::test {
+namespace iris::test::user_kernel_examples_test {
 namespace {
 
 constexpr std::array examples = {"03_load_store", "04_message_passing", "05_histogram", "06_halo",
@@ -62,4 +62,4 @@ TEST_F(UserKernel, becomes_files_that_are_reviewed) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_examples_test

@@ -6,7 +6,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// Lines of a user's source in what is said of it where it does not compile, waits for ever or crashes.
-namespace iris::test {
+namespace iris::test::user_kernel_lines_test {
 namespace {
 
 // What only a compiler of another target sees wrong, it says of the user's own line.
@@ -88,4 +88,4 @@ TEST_F(UserKernel, names_the_line_of_a_block_sync_that_not_all_reach) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_lines_test

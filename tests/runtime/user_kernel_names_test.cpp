@@ -4,7 +4,7 @@
 
 /// Names in a user's kernel: those that libraries have and kernels have not, and those that have another place in an
 /// emitted file.
-namespace iris::test {
+namespace iris::test::user_kernel_names_test {
 namespace {
 
 /// A kernel whose last line this is, the sixth, behind `before` in the third.
@@ -132,4 +132,4 @@ TEST_F(UserKernel, that_cannot_be_called_is_told_of_in_its_own_lines) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_names_test

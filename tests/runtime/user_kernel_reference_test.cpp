@@ -8,7 +8,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// What a user's kernel is verified by: a function of one's own, files, or nothing.
-namespace iris::test {
+namespace iris::test::user_kernel_reference_test {
 namespace {
 
 TEST_F(UserKernel, is_verified_by_a_function_of_ones_own) {
@@ -91,4 +91,4 @@ TEST_F(UserKernel, whose_reference_reads_what_is_only_written_is_not_verified) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_reference_test

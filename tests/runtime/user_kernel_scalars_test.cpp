@@ -5,7 +5,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// Numbers that a user's kernel takes by value.
-namespace iris::test {
+namespace iris::test::user_kernel_scalars_test {
 namespace {
 
 /// One of each type, in an order of the user's own.
@@ -151,4 +151,4 @@ TEST_F(UserScalars, become_parameters_of_launchers_that_are_reviewed) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_scalars_test

@@ -4,7 +4,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// What a kernel's source says, and what becomes of it.
-namespace iris::test {
+namespace iris::test::user_kernel_test {
 namespace {
 
 using irisgen::KernelPlan;
@@ -261,4 +261,4 @@ TEST_F(UserKernel, whose_file_begins_or_ends_strangely_is_read_as_a_compiler_doe
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_test

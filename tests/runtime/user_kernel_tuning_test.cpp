@@ -7,7 +7,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// Lists in a user's constants: each combination is tried, and a table keeps the best for this source and description.
-namespace iris::test {
+namespace iris::test::user_kernel_tuning_test {
 namespace {
 
 /// Wrong where steps are 8.
@@ -179,4 +179,4 @@ TEST_F(UserTuning, whose_list_is_wrong_is_told_where) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::user_kernel_tuning_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace iris {
+namespace iris::values_test {
 namespace {
 
 using irisgen::Dtype;
@@ -192,4 +192,4 @@ TEST(Poison, IsNeverAPlausibleValue) {
 }
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::values_test

@@ -3,7 +3,7 @@
 #include "tests/runtime/user_kernel_samples.hpp"
 
 /// Of a wrong element `run` tells the line that stored it last.
-namespace iris::test {
+namespace iris::test::watched_store_test {
 namespace {
 
 /// A file with an entry that has these statements; its line 8 is the first of them. Every rank is to have the values of
@@ -197,4 +197,4 @@ TEST_F(WatchedStore, is_for_the_cpu) {
 }
 
 }  // namespace
-}  // namespace iris::test
+}  // namespace iris::test::watched_store_test

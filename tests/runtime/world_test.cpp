@@ -22,7 +22,7 @@
 #include "host_kernels.hpp"
 #include "sanitizers.hpp"
 
-namespace iris {
+namespace iris::world_test {
 namespace {
 
 using test::error_of;
@@ -282,4 +282,4 @@ TEST(WorldDeathTest, SaysThatNoThreadCanBeStarted) {
 #endif
 
 }  // namespace
-}  // namespace iris
+}  // namespace iris::world_test
