@@ -15,7 +15,7 @@ __device__ __forceinline__ f32 erf(f32 x) {
   const f32 y = magnitude > 3.95f ? 3.95f : magnitude;
   const f32 exponent =
       polynomial(y, -0x1.20e67ap0f, -0x1.457bdcp-1f, -0x1.af310cp-4f, 0x1.771f98p-6f, -0x1.a59cdep-9f, 0x1.c12b4ap-13f);
-  const f32 far = copysign(1 - exp(y * exponent), x);
+  const f32 far = copysign(1 - normal_exp(y * exponent), x);
   return magnitude < 0.9f ? near : far;
 }
 
@@ -33,7 +33,7 @@ __device__ __forceinline__ f64 erf(f64 x) {
                  -0x1.ea4664e292f75p-14, 0x1.1bc6a7fc826e4p-14, -0x1.a9eb418235a4p-16, 0x1.de07ae76edabdp-18,
                  -0x1.a0b1360e0430ep-20, 0x1.1b5c08cc8465cp-22, -0x1.28523f960f8f9p-25, 0x1.cd46b1ef093e8p-29,
                  -0x1.f7c6491f60e9ap-33, 0x1.586e0926e4194p-37, -0x1.bb889d23faa2p-43);
-  const f64 far = copysign(1 - exp(y * exponent), x);
+  const f64 far = copysign(1 - normal_exp(y * exponent), x);
   return magnitude < 0.9 ? near : far;
 }
 

@@ -74,6 +74,14 @@ __device__ __forceinline__ T reduce_by_ln_2(T x, T n) {
   return platform::fma_rounded_once(-n, T(Constants::ln_2_rest), first);
 }
 
+/// e^x where that is a normal number, for less: nothing has to be bounded, and one product scales.
+template <typename T>
+__device__ __forceinline__ T normal_exp(T x) {
+  const auto n = NearestInteger<T>::of_product(x, ExpConstants<T>::log2_e);
+  const T r = reduce_by_ln_2(x, n.value);
+  return polynomial(r, T(1), T(1), exp_tail(r)) * power_of_two<T>(n.integer);
+}
+
 template <typename T>
 __device__ __forceinline__ T exp(T x) {
   using Constants = ExpConstants<T>;
@@ -106,16 +114,15 @@ __device__ __forceinline__ T expm1(T x) {
   return abs(x) < T(Constants::expm1_is_x) ? x : result;
 }
 
-/// x + x³·P(x²) near 0, from there on 1 - 2 / (e^2x + 1).
+/// x + x³·P(x²) near 0, from there on 1 - 2 / (e^2x + 1). Both are computed, as by erf().
 __device__ __forceinline__ f32 tanh(f32 x) {
   const f32 y = abs(x);
-  if (y < 0.55f) {
-    const f32 square = y * y;
-    const f32 tail =
-        polynomial(square, -0x1.55554cp-2f, 0x1.110d6ap-3f, -0x1.b931f6p-5f, 0x1.59820ap-6f, -0x1.9c90dep-8f);
-    return copysign(platform::fma_rounded_once(y * square, tail, y), x);
-  }
-  return copysign(1 - 2 / (exp(2 * y) + 1), x);
+  const f32 square = y * y;
+  const f32 tail =
+      polynomial(square, -0x1.55554cp-2f, 0x1.110d6ap-3f, -0x1.b931f6p-5f, 0x1.59820ap-6f, -0x1.9c90dep-8f);
+  const f32 near = platform::fma_rounded_once(y * square, tail, y);
+  const f32 far = 1 - platform::normal_quotient(2, normal_exp(2 * (y > 10 ? 10 : y)) + 1);
+  return copysign(y < 0.55f ? near : far, x);
 }
 /// (e^2x - 1) / (e^2x + 1).
 __device__ __forceinline__ f64 tanh(f64 x) {

@@ -12,6 +12,11 @@ __device__ __forceinline__ T fma_rounded_once(T a, T b, T c) {
   return fma(a, b, c);
 }
 
+/// a / b, where they and the quotient are normal numbers: `/` has no branch.
+__device__ __forceinline__ f32 normal_quotient(f32 a, f32 b) {
+  return a / b;
+}
+
 /// Correctly rounded, as no instruction is, nor what all compilers make of their builtin. Subnormal numbers are raised
 /// to normal ones.
 __device__ __forceinline__ f32 square_root(f32 x) {

@@ -13,6 +13,11 @@ inline f64 fma_rounded_once(f64 a, f64 b, f64 c) {
   return __builtin_fma(a, b, c);
 }
 
+/// a / b, where they and the quotient are normal numbers.
+inline f32 normal_quotient(f32 a, f32 b) {
+  return a / b;
+}
+
 /// Correctly rounded.
 inline f32 square_root(f32 x) {
   return __builtin_sqrtf(x);
