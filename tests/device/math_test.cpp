@@ -12,8 +12,10 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "iris/device/platform/math/quotient.hpp"
 #include "iris/device/platform/math/square_root.hpp"
 
 // Elementary functions against the C library's in a wider type.
@@ -297,6 +299,46 @@ TEST(SquareRoot, IsCorrectlyRoundedFromARoughReciprocal) {
     expect_right(square_above_halfway(8 * (i % 1024) + 7));
     // Just below halfway.
     expect_right(1 + static_cast<f64>(2 * (i % 1024) + 1) * std::numeric_limits<f64>::epsilon());
+  }
+}
+
+/// 1 / x modulo an odd number.
+std::int64_t inverse(std::int64_t x, std::int64_t modulus) {
+  std::int64_t a = modulus;
+  std::int64_t b = x % modulus;
+  std::int64_t of_a = 0;
+  std::int64_t of_b = 1;
+  while (b != 0) {
+    const std::int64_t times = a / b;
+    a = std::exchange(b, a - times * b);
+    of_a = std::exchange(of_b, of_a - times * of_b);
+  }
+  return of_a < 0 ? of_a + modulus : of_a;
+}
+
+// The same of a rough reciprocal: denominators that tanh has, any, and quotients next to halfway between two numbers.
+TEST(Quotient, IsCorrectlyRoundedFromARoughReciprocal) {
+  std::mt19937_64 random(22);
+  const auto expect_right = [&random](f32 a, f32 b) {
+    const bool has_only_ones = (std::bit_cast<std::uint32_t>(b) & 0x7fffff) == 0x7fffff;
+    const bool is_good = has_only_ones || random() % 4 == 0;
+    const f64 error = is_good ? 0 : (static_cast<f64>(random() >> 11) * 0x1p-52 - 1) * 0x1p-23;
+    const auto rough = static_cast<f32>((1 / f64{b}) * (1 + error));
+    const f32 quotient = platform::quotient_from_reciprocal<platform::fma_rounded_once>(a, b, rough);
+    ASSERT_EQ(quotient, a / b) << std::hexfloat << a << " / " << b << ", from " << rough;
+  };
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(2.0f); bits < std::bit_cast<std::uint32_t>(0x1p29f);
+       bits += 331)
+    expect_right(2, std::bit_cast<f32>(bits));
+  for (int i = 0; i < 1 << 16; ++i) {
+    const auto numerator = static_cast<f32>(random() >> 40 | 1 << 23);
+    const auto denominator = static_cast<std::int64_t>(random() >> 41 | 1 << 23 | 1);
+    expect_right(numerator, static_cast<f32>(denominator));
+    // 2^24 · a / b is an integer and a half, and 1 / 2b more or less.
+    for (const std::int64_t half : {denominator / 2, denominator / 2 + 1}) {
+      const std::int64_t a = half * inverse(1 << 24, denominator) % denominator;
+      if (2 * a >= denominator) expect_right(static_cast<f32>(a), static_cast<f32>(denominator));
+    }
   }
 }
 
