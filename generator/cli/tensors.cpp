@@ -68,6 +68,19 @@ void require_extents(const Plan& plan, const iris::Extents& extents) {
   }
 }
 
+/// Better known before kernels are compiled than at their launch.
+void require_division(const Plan& plan, const Assignments& given, const iris::Extents& extents) {
+  for (const iris::Argument& argument : plan.arguments) {
+    for (const iris::Dimension& dimension : argument.shape) {
+      const std::string& name = dimension.extent;
+      if (!given.contains(name) || extents.at(name) % dimension.divisor == 0) continue;
+      throw UsageError("--extent " + name + "=" + given.at(name) + ": " + plan.name + " takes multiples of " +
+                       std::to_string(dimension.divisor) + ", since '" + argument.name +
+                       "' is divided among the ranks");
+    }
+  }
+}
+
 void require_shape(const std::string& path, const iris::Argument& argument, const Shape& found, const Shape& expected) {
   if (found == expected || found == shown_shape(expected)) return;
   throw std::runtime_error(path + ": '" + argument.name + "' must have the shape " + shape_text(shown_shape(expected)) +
@@ -101,6 +114,7 @@ Inputs read_inputs(const Plan& plan, const Assignments& patterns, const Assignme
     }
   }
   require_extents(plan, found);
+  require_division(plan, extents, found);
 
   Inputs inputs;
   inputs.extents = found;

@@ -100,7 +100,8 @@ class FunctionReader {
     if (whole != (dtype == Dtype::i32)) {
       error(is_said ? found->where : said.where_function,
             "'" + parameter.name + "' is " + std::string(to_string(dtype)) + " where sums are " +
-                std::string(to_string(problem_.accumulate)) + "; whole numbers and floats do not mix");
+                std::string(to_string(problem_.accumulate)) + "; whole numbers and floats do not mix: write `dtype: " +
+                (whole ? "i32`" : "f32`, or another type of floats,") + " for it");
     }
     plan.arguments.push_back({.name = parameter.name,
                               .access = Access::read,

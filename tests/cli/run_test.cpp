@@ -178,6 +178,20 @@ TEST_F(Run, AnExtentIsOfAllKernelsThatLeaveItOpen) {
   EXPECT_EQ(closed.out, "");
 }
 
+TEST_F(Run, AnExtentThatDoesNotDivideIsRefusedBeforeAnythingIsCompiled) {
+  write_file(folder_.file("spec.yaml"),
+             "irisgen: 1\ndefaults: {dtype: f32, world: 4}\nkernels:\n"
+             "  - {name: summed, pattern: matmul_reduce_scatter, shape: {m: dynamic, n: 3, k: 5}}\n");
+  const Outcome outcome = run({"spec.yaml", "--extent", "m=9"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--extent m=9: summed takes multiples of 4, since 'output' is divided among the ranks"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find("compil"), std::string::npos) << outcome.err;
+  const Outcome divided = run({"spec.yaml", "--extent", "m=8"});
+  EXPECT_EQ(divided.code, 0) << divided.err;
+}
+
 TEST_F(Run, WithoutVerificationNothingIsClaimed) {
   const Outcome outcome = run({"spec.yaml", "--world", "2", "--no-verify"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

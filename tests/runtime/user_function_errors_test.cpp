@@ -96,7 +96,7 @@ const std::vector<Wrong>& wrong_functions() {
       {"whole numbers for floats",
        "    epilogue: {source: w.hip, function: f, arguments: {bias: {dtype: i32}}}\n",
        "float f(float x, float bias) { return x; }\n",
-       {"whole numbers and floats do not mix"}},
+       {"whole numbers and floats do not mix: write `dtype: f32`, or another type of floats, for it"}},
       {"the standard library",
        epilogue,
        "#include <cmath>\nfloat f(float x) { return std::exp(x); }\n",
