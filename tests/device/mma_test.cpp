@@ -76,12 +76,12 @@ ENTRY
 
 /// Rows of 16, 8, 4 and 2 bytes, and of one element.
 TEST(PackedMma, rows_along_k_begin_anywhere) {
-  for (const i64 k : {136, 132, 130, 131, 1}) {
+  for (const i64 k : lengths({136, 132, 130, 131, 1})) {
     expect_product<contiguous_along_k::Config>(contiguous_along_k::entry, {70, 67, k}, 1);
   }
 }
 TEST(PackedMma, rows_along_n_begin_anywhere) {
-  for (const i64 n : {72, 68, 66, 71, 1}) {
+  for (const i64 n : lengths({72, 68, 66, 71, 1})) {
     for (const i64 k : {136, 71}) expect_product<contiguous_along_n::Config>(contiguous_along_n::entry, {67, n, k}, 2);
   }
 }
@@ -89,7 +89,7 @@ TEST(PackedMma, tiles_may_be_larger) {
   expect_product<large::Config>(large::entry, {131, 261, 67}, 3);
 }
 TEST(PackedMma, bytes_begin_anywhere) {
-  for (const i64 k : {272, 264, 260, 258, 257, 3}) expect_product<bytes::Config>(bytes::entry, {5, 129, k}, 4);
+  for (const i64 k : lengths({272, 264, 260, 258, 257, 3})) expect_product<bytes::Config>(bytes::entry, {5, 129, k}, 4);
 }
 TEST(PackedMma, parts_along_k_are_whole_slices) {
   for (const u32 seed : {1u, 2u}) expect_product<parts::Config>(parts::entry, {64, 130, 461}, seed);

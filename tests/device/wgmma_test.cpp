@@ -369,7 +369,7 @@ TEST(LargeWgmma, sums_are_sent_to_all) {
   expect_product<reduced::Config>(reduced::entry, {200, 264, 72}, 5, Pattern::sums);
 }
 TEST(Wgmma, rows_of_a_tile_are_sent_to_their_ranks_in_lines) {
-  for (const i64 columns : {330, 333})
+  for (const i64 columns : lengths({330, 333}))
     expect_product<scattered_in_lines::Config>(scattered_in_lines::entry, {3 * 7, columns, 72}, 7,
                                                Pattern::scatters_sums);
 }
@@ -377,7 +377,7 @@ TEST(LargeWgmma, tiles_are_sent_to_all_in_lines) {
   expect_product<reduced_in_lines::Config>(reduced_in_lines::entry, {140, 330, 72}, 8, Pattern::sums);
 }
 TEST(Wgmma, sums_of_a_share_of_a_tile_are_sent_to_all_in_lines) {
-  for (const i64 columns : {330, 333})
+  for (const i64 columns : lengths({330, 333}))
     expect_product<reduced_in_two_ways::Config>(reduced_in_two_ways::entry, {20, columns, 72}, 9, Pattern::sums);
 }
 TEST(LargeWgmma, finished_tiles_are_sent_to_all) {

@@ -38,12 +38,12 @@ struct Combination {
   std::vector<Sample> samples() const {
     std::vector<Sample> all = test::test_all() ? every_sample() : some_samples();
     if (!test::is_matmul(algorithm)) return all;
-    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a third, and a product
-    // that a collective follows is a kernel of `matmul`.
+    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a sixth, another one
+    // on each route, and a product that a collective follows is a kernel of `matmul`.
     if (algorithm.variant == "bulk_synchronous" && !test::test_all()) return all;
     const bool nvidia = std::string_view(route.compiler) == "nvrtc";
     const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
-    const std::size_t step = algorithm.pattern == "matmul" || test::test_all() ? 1 : 3;
+    const std::size_t step = algorithm.pattern == "matmul" || test::test_all() ? 1 : 6;
     for (std::size_t i = number % step; i < on_units.size(); i += step) all.push_back(on_units[i]);
     return all;
   }
@@ -66,11 +66,14 @@ struct Combination {
     return all;
   }
 
-  /// Three types on each route, other ones for the next algorithm; with each another world and op.
+  /// Three types on each route, of products two, Clang's three targets together; other ones for the next algorithm, and
+  /// with each another world and op.
   std::vector<Sample> some_samples() const {
     const std::vector<std::string> ops = test::ops_of(algorithm);
+    const bool is_clang = std::string_view(route.compiler) == "clang";
+    const std::size_t types = is_clang ? 1 : test::is_matmul(algorithm) ? 2 : 3;
     std::vector<Sample> all;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < types; ++i) {
       const std::size_t dtype = (number + number / routes.size() + 2 * i) % test::dtypes_of(algorithm).size();
       const std::size_t world = (2 * dtype + number) % worlds.size();
       all.push_back(sample(world, dtype, ops[(dtype + number) % ops.size()], (i + number) % 2 == 0));

@@ -15,6 +15,7 @@
 #include "host_kernels.hpp"
 #include "iris/operation.hpp"
 #include "iris/world.hpp"
+#include "sanitizers.hpp"
 #include "sum_over_group.hpp"
 
 namespace iris::group_test {
@@ -73,7 +74,7 @@ TEST(Group, OfOneWorksAlone) {
 }
 
 TEST(Group, DisjointGroupsDoNotMeet) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::orders(10); ++seed) {
     World world({.size = 4, .heap_bytes = 1 << 20, .seed = seed});
     world.run([](Context& context) {
       const bool first = context.rank() < 2;
@@ -89,7 +90,7 @@ TEST(Group, DisjointGroupsDoNotMeet) {
 
 /// Rank 2's operations of both run at the same time.
 TEST(Group, OverlappingGroupsRunAtOnce) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::orders(10); ++seed) {
     World world({.size = 4, .heap_bytes = 1 << 20, .seed = seed});
     world.run([](Context& context) {
       const int rank = context.rank();

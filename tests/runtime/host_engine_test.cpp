@@ -17,6 +17,7 @@
 #include "host_engine_samples.hpp"
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
+#include "sanitizers.hpp"
 
 namespace iris::host_engine_test {
 namespace {
@@ -44,7 +45,7 @@ TEST(HostEngine, LetsRanksMeetInLaunchAfterLaunch) {
 }
 
 TEST(HostEngine, LetsOneBlockAtATimeHoldALock) {
-  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::orders(32); ++seed) {
     for (const auto& output : outputs_of("count_under_lock", 3, 64, seed, 3)) {
       EXPECT_EQ(output[0], 12) << "seed " << seed;
       EXPECT_EQ(output[1], 12) << "seed " << seed;

@@ -15,6 +15,7 @@
 
 #include "host_kernels.hpp"
 #include "iris/world.hpp"
+#include "sanitizers.hpp"
 
 namespace iris::operation_test {
 namespace {
@@ -153,7 +154,7 @@ void expect_launches_in_order(std::uint64_t seed) {
 }
 
 TEST(Operation, KeepsLaunchesInSeveralStreamsInOrder) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::orders(40); ++seed) {
     EXPECT_EQ(error_of([&] { expect_launches_in_order(seed); }), "") << "seed " << seed;
   }
 }
