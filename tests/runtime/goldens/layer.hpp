@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_ddb497fbd1931b66 {
+inline namespace builds_beae54d80b81fe03 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_ddb497fbd1931b66
+}  // namespace builds_beae54d80b81fe03
 }  // namespace irisgen_kernels

@@ -27,7 +27,7 @@ struct FinishedTile {
     } else {
       put_pairs(place, row + lane / 4, lane % 4 * 2, sums);
     }
-    platform::fence_async_copies();
+    platform::fence_shared_for_copies();
   }
 
   /// All results, by the warpgroup that made the tile transposed.
@@ -35,7 +35,7 @@ struct FinishedTile {
   __device__ __forceinline__ void put_columns(const Place& place, const f32 (&sums)[Config::tile_m / 2]) {
     const int column = thread_index() % warpgroup_threads / 32 * rows_of_warp;
     put_matrices<true>(place, column, thread_index() % 32, sums);
-    platform::fence_async_copies();
+    platform::fence_shared_for_copies();
   }
 
   /// To its place, by so many warps, until it has been read here. The accelerator takes 70 cycles to begin a copy, so

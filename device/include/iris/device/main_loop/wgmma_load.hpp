@@ -27,7 +27,7 @@ struct SliceWaiter {
           add(Block::no_more);
           return;
         }
-        platform::fence_async_copies();  // what has been acquired is for the accelerator
+        platform::fence_global_for_copies();  // what has been acquired is for the accelerator
         add(1);
       }
     }

@@ -39,10 +39,17 @@ __device__ __forceinline__ void wait_barrier(u64& barrier, u32 parity) {
 }
 
 // --- Copies. The accelerator sees memory through a proxy of its own, so that stores by threads, to shared memory or by
-// --- other GPUs, come to it only after a fence between the two.
+// --- other GPUs, come to it only after a fence between the two. A fence for both kinds of memory waits besides until
+// all
+// --- that the thread has stored is seen by the whole GPU.
 
-__device__ __forceinline__ void fence_async_copies() {
-  asm volatile("fence.proxy.async;" ::: "memory");
+/// For what has come to the GPU's memory and has been acquired.
+__device__ __forceinline__ void fence_global_for_copies() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+/// For what the thread has stored to shared memory.
+__device__ __forceinline__ void fence_shared_for_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /// Copies a box of the matrix to shared memory; zeros where it sticks out. The barrier counts the bytes.

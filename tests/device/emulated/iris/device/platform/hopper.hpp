@@ -197,7 +197,8 @@ inline u64 nanoseconds() {
   return ++clock;
 }
 
-inline void fence_async_copies() {}
+inline void fence_global_for_copies() {}
+inline void fence_shared_for_copies() {}
 inline void copy_box(void* to, const TensorMap* words, i32 column, i32 row, u64& barrier) {
   EmulatedMap map;
   __builtin_memcpy(&map, words->words, sizeof(map));
