@@ -121,8 +121,10 @@ sass() {
     [[ $code == *e4m3* ]] && wanted=QGMMA
     [[ $code == *odd_rows* ]] && wanted=HMMA  # of all types: those of 8 bits are widened
     count() { grep -cE "[[:space:]]$1" <<<"$listing"; }
-    echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory"
-    [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL)')" -eq 0 ] || other=1
+    # What multiplies waits for nothing but shared memory, and who tells other ranks for the whole system.
+    echo "$(basename "$code"): $(count $wanted) $wanted, $(count 'LDL|STL') of local memory," \
+      "$(count 'MEMBAR[.A-Z]*[.]GPU') waits for the whole GPU"
+    [ "$(count $wanted)" -gt 0 ] && [ "$(count '(LDL|STL|MEMBAR[.A-Z]*[.]GPU)')" -eq 0 ] || other=1
   done
   [ -x "$nvcc" ] || { echo "not looked for waits between products: needs nvcc"; return $other; }
   "$irisgen" generate "$work/types.yaml" --target sm_90a --self-contained -o "$work/serial" || return 1
