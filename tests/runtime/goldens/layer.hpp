@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_beae54d80b81fe03 {
+inline namespace builds_3165c27e599abb82 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_beae54d80b81fe03
+}  // namespace builds_3165c27e599abb82
 }  // namespace irisgen_kernels

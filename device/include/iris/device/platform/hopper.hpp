@@ -39,9 +39,8 @@ __device__ __forceinline__ void wait_barrier(u64& barrier, u32 parity) {
 }
 
 // --- Copies. The accelerator sees memory through a proxy of its own, so that stores by threads, to shared memory or by
-// --- other GPUs, come to it only after a fence between the two. A fence for both kinds of memory waits besides until
-// all
-// --- that the thread has stored is seen by the whole GPU.
+// --- other GPUs, come to it only after a fence between the two. One for both kinds of memory also waits until
+// --- the whole GPU sees all that the thread has stored.
 
 /// For what has come to the GPU's memory and has been acquired.
 __device__ __forceinline__ void fence_global_for_copies() {
