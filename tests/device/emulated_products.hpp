@@ -150,7 +150,6 @@ struct Rank {
   Result* output() { return reinterpret_cast<Result*>(begin() + flags_bytes + workspace_bytes); }
 };
 
-/// Of 8-bit floats.
 /// Of these lengths of rows those that are tried: with AddressSanitizer, which takes ten times as long and looks for
 /// what lies out of bounds, the odd ones.
 inline std::vector<i64> lengths(std::vector<i64> all) {
@@ -158,6 +157,7 @@ inline std::vector<i64> lengths(std::vector<i64> all) {
   return all;
 }
 
+/// Of 8-bit floats.
 inline constexpr f32 scale_of_a = 0.5f;
 inline constexpr f32 scale_of_b = 4.0f;
 

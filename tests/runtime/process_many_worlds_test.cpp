@@ -41,7 +41,7 @@ TEST(ProcessWorld, AThousandLeaveNothingBehind) {
     std::size_t threads = 0;
     std::size_t maps = 0;
     std::size_t bytes = 0;
-    constexpr int rounds = test::with_sanitizers ? 100 : 1000;  // what a process leaks they tell by other means
+    constexpr int rounds = test::with_sanitizers ? 300 : 1000;  // what a process leaks they tell by other means
     for (int round = 0; round < rounds; ++round) {
       {
         World world = join(1 << 16);
