@@ -58,7 +58,8 @@ class Inliner {
  private:
   /// What chooses by the compiler's macros: the emitted source has chosen already.
   std::string resolve(std::string_view path) const {
-    for (const std::string folder : {"iris/device/platform", "iris/device/platform/math"}) {
+    for (const std::string folder :
+         {"iris/device/platform", "iris/device/platform/math", "iris/device/platform/approximate"}) {
       if (path == folder + ".hpp") return folder + "/" + std::string(to_string(platform_)) + ".hpp";
     }
     if (path == "iris/device/main_loop/any.hpp") return std::string(header_of(loop_.value()));

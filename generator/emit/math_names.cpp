@@ -26,7 +26,9 @@ bool has_word(std::string_view text, std::string_view word) {
 
 std::string math_declarations(std::string_view includes, std::string_view text) {
   const auto has = [includes](std::string_view header) { return includes.find(header) != std::string_view::npos; };
-  if (!has("<iris/device/math.hpp>") && !has("<iris/device/random.hpp>")) return {};  // which includes the former
+  // The others include the first.
+  if (!has("<iris/device/math.hpp>") && !has("<iris/device/random.hpp>") && !has("<iris/device/approximate.hpp>"))
+    return {};
   std::string lines;
   for (const std::string_view name : names) {
     if (has_word(text, name)) lines.append("using iris::device::").append(name).append(";\n");

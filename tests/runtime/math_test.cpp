@@ -53,6 +53,25 @@ __device__ void f(const Context&, const typename Config::Element* input, typenam
 }
 )";
 
+/// The same of what approximate.hpp has, in any type.
+constexpr const char* approximating_kernel = R"(#include <iris/device/approximate.hpp>
+#include <iris/device/partition.hpp>
+using namespace iris::device;
+
+template <typename Config>
+__device__ void f(const Context&, const typename Config::Element* input, typename Config::Element* output, i64 n) {
+  const ThreadGroup threads = grid_threads<Config>();
+  for (i64 i = threads.index; i < n; i += threads.size) {
+    const typename Config::Element x = input[i];
+    output[i] = approximate::exp(x);
+    output[n + i] = approximate::exp2(x);
+    output[2 * n + i] = approximate::tanh(x);
+    output[3 * n + i] = approximate::erf(x);
+    output[4 * n + i] = approximate::divide(x, 1 + exp(x));
+  }
+}
+)";
+
 struct Route {
   const char* compiler;
   const char* target;
@@ -75,14 +94,16 @@ INSTANTIATE_TEST_SUITE_P(Compilers, MathKernel,
 
 TEST_P(MathKernel, CompilesAndSpillsNothing) {
   IRISGEN_REQUIRE_COMPILER(GetParam().compiler, GetParam().target);
-  write("k.hip", kernel);
-  for (const char* dtype : {"f32", "f64"}) {
-    SCOPED_TRACE(dtype);
-    const irisgen::Plan planned = plan(described(dtype), GetParam().target);
-    const CodeObject code =
-        samples::find_compiler(GetParam().compiler)->compile(make_requests(planned, emit_sources(planned)).at(0));
-    if (planned.target->platform != irisgen::Platform::host) {
-      EXPECT_EQ(code.resources.spill_bytes, 0);
+  for (const char* source : {kernel, approximating_kernel}) {
+    write("k.hip", source);
+    for (const char* dtype : {"f32", "f64"}) {
+      SCOPED_TRACE(std::string(dtype) + " in\n" + source);
+      const irisgen::Plan planned = plan(described(dtype), GetParam().target);
+      const CodeObject code =
+          samples::find_compiler(GetParam().compiler)->compile(make_requests(planned, emit_sources(planned)).at(0));
+      if (planned.target->platform != irisgen::Platform::host) {
+        EXPECT_EQ(code.resources.spill_bytes, 0);
+      }
     }
   }
 }

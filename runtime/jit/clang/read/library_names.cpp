@@ -54,6 +54,9 @@ constexpr std::array rows = {
     Row{"sin cos tan asin acos atan atan2 asinh acosh atanh cbrt hypot fmod remainder ldexp frexp tgamma lgamma",
         "the vocabulary has no such function; <iris/device/math.hpp> has exp, log, tanh, erf, sqrt and their like, and "
         "what else is needed is written in C++"},
+    Row{"__expf", "write approximate::exp(x) of <iris/device/approximate.hpp>, or exp(x) of <iris/device/math.hpp>"},
+    Row{"__tanhf", "write approximate::tanh(x) of <iris/device/approximate.hpp>, or tanh(x) of <iris/device/math.hpp>"},
+    Row{"__fdividef", "write approximate::divide(a, b) of <iris/device/approximate.hpp>, or a / b"},
     Row{"INFINITY HUGE_VAL HUGE_VALF", no_infinity},
     Row{"NAN nan nanf", "write infinity<f32>() - infinity<f32>(), of <iris/device/math.hpp>"},
     Row{"FLT_MAX DBL_MAX FLT_EPSILON DBL_EPSILON FLT_MIN DBL_MIN INT_MAX INT_MIN M_PI M_E M_SQRT2 M_SQRT1_2 "
@@ -120,11 +123,11 @@ llvm::StringRef of_double(llvm::StringRef name) {
 }
 
 std::optional<std::string> remedy_in_kernel(llvm::StringRef name, bool of_std) {
+  if (const auto found = row_of(name)) return found;
   const llvm::StringRef plain = of_double(name);
   if (is_mathematics(plain)) {
     return "include <iris/device/math.hpp> and write " + plain.str() + "(), which takes f32 and f64 alike";
   }
-  if (const auto found = row_of(name)) return found;
   if (const auto found = row_of(plain)) return found;
   if (of_std) return "what kernels have is the vocabulary, <iris/device/…>, and what their own files define";
   if (const importing::Remedy* gpus = importing::remedy_of(name)) return std::string(gpus->text);
