@@ -326,7 +326,7 @@ step collectives 240 bash -c collectives
 step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then
   step memcheck 240 bash -c 'check memcheck "$work/spec.yaml" "$work/products.yaml"'
-  step racecheck 120 bash -c 'check racecheck "$work/products.yaml"'
+  step racecheck 180 bash -c 'check racecheck "$work/products.yaml"'
 else
   say "skipped memcheck and racecheck: compute-sanitizer is not installed"
 fi
