@@ -242,5 +242,23 @@ TEST_F(UserFunctions, spill_nothing_beside_the_widest_tiles) {
   }
 }
 
+/// What the functions above do not need, since they take no buffers: registers that the warpgroup which moves data
+/// leaves.
+TEST_F(UserFunctions, spill_no_biases_beside_the_widest_tiles) {
+  IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
+  write("f.hip",
+        "#include <iris/device/math.hpp>\ntemplate <typename T>\n__device__ T f(T value, T bias) {\n  return value * "
+        "T(0.5) + bias;\n}\n");
+  for (const std::string layout : {"kn", "nk"}) {
+    const irisgen::Plan planned =
+        plan(description("matmul", "{m: 4096, n: 4096, k: 4096}",
+                         "    layout: {b: " + layout + "}\n    variant: tiled\n    config: {tile_n: 256}\n" +
+                             "    epilogue: {source: f.hip, function: f}\n"),
+             "sm_90a");
+    const std::vector<CompileRequest> requests = make_requests(planned, irisgen::emit_sources(planned));
+    EXPECT_EQ(samples::find_compiler("nvrtc")->compile(requests.at(0)).resources.spill_bytes, 0) << layout;
+  }
+}
+
 }  // namespace
 }  // namespace iris::test::user_function_test

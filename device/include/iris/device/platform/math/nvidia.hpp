@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iris/device/platform.hpp>
+#include <iris/device/platform/approximate/nvidia.hpp>
 #include <iris/device/platform/math/quotient.hpp>
 
 /// NVIDIA: both are instructions, or sequences of them that the compiler knows.
@@ -15,9 +15,7 @@ __device__ __forceinline__ T fma_rounded_once(T a, T b, T c) {
 /// a / b, correctly rounded, where they and the quotient are normal numbers and far from the ends. On an H100 all 2 / b
 /// that tanh() asks for were compared with what `/` gives.
 __device__ __forceinline__ f32 normal_quotient(f32 a, f32 b) {
-  f32 rough;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(rough) : "f"(b));
-  return quotient_from_reciprocal<fma_rounded_once>(a, b, rough);
+  return quotient_from_reciprocal<fma_rounded_once>(a, b, approximate_reciprocal(b));
 }
 
 /// Correctly rounded.
