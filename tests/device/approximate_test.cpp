@@ -9,6 +9,7 @@
 #include <random>
 
 #include "iris/device/platform/approximate/tanh.hpp"
+#include "tests/device/worst_error.hpp"
 
 // What is said of approximations, against the C library's functions in double. Here the instructions are exact; where a
 // platform composes a function of them, they are off by as much as they may be.
@@ -16,25 +17,10 @@
 namespace iris::device::approximate {
 namespace {
 
-struct Worst {
-  double error = 0;
-  f32 at = 0;
-
-  void add(f32 x, double found) {
-    if (!(found <= error)) *this = {found, x};
-  }
-};
-
-/// The largest error(x) of 2^21 values of every binade and sign, of which `is_wanted`.
+/// As test::worst_error_of_f32(), of numbers `is_wanted`.
 template <typename Wanted, typename Error>
-Worst worst_of(const Wanted& is_wanted, const Error& error) {
-  constexpr std::uint64_t stride = 2047;
-  Worst worst;
-  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += stride) {
-    const f32 x = std::bit_cast<f32>(static_cast<std::uint32_t>(bits));
-    if (!std::isnan(x) && is_wanted(x)) worst.add(x, error(x));
-  }
-  return worst;
+test::WorstError<f32> worst_of(const Wanted& is_wanted, const Error& error) {
+  return test::worst_error_of_f32([&](f32 x) { return !std::isnan(x) && is_wanted(x) ? error(x) : 0; });
 }
 
 bool is_normal(double result) {
@@ -42,25 +28,24 @@ bool is_normal(double result) {
 }
 
 TEST(Approximate, PowersAreAsNearAsItSays) {
-  const Worst of_exp2 = worst_of([](f32 x) { return is_normal(std::exp2(double{x})); },
-                                 [](f32 x) { return std::abs(exp2(x) / std::exp2(double{x}) - 1); });
+  const auto of_exp2 = worst_of([](f32 x) { return is_normal(std::exp2(double{x})); },
+                                [](f32 x) { return std::abs(exp2(x) / std::exp2(double{x}) - 1); });
   EXPECT_LE(of_exp2.error, 0x1p-21) << std::hexfloat << of_exp2.at;
-  const Worst of_exp = worst_of([](f32 x) { return is_normal(std::exp(double{x})); },
-                                [](f32 x) {
-                                  const double error = std::abs(exp(x) / std::exp(double{x}) - 1);
-                                  return error / (0x1p-21 + 0x1p-22 * std::abs(double{x}));
-                                });
+  const auto of_exp = worst_of([](f32 x) { return is_normal(std::exp(double{x})); },
+                               [](f32 x) {
+                                 const double error = std::abs(exp(x) / std::exp(double{x}) - 1);
+                                 return error / (0x1p-21 + 0x1p-22 * std::abs(double{x}));
+                               });
   EXPECT_LE(of_exp.error, 1) << std::hexfloat << of_exp.at;
 }
 
 TEST(Approximate, ErrorFunctionIsAsNearAsItSays) {
-  const Worst worst = worst_of([](f32) { return true; }, [](f32 x) { return std::abs(erf(x) - std::erf(double{x})); });
+  const auto worst = worst_of([](f32) { return true; }, [](f32 x) { return std::abs(erf(x) - std::erf(double{x})); });
   EXPECT_LE(worst.error, 0x1p-20) << std::hexfloat << worst.at;
 }
 
 TEST(Approximate, TanhIsAsNearAsItSays) {
-  const Worst worst =
-      worst_of([](f32) { return true; }, [](f32 x) { return std::abs(tanh(x) - std::tanh(double{x})); });
+  const auto worst = worst_of([](f32) { return true; }, [](f32 x) { return std::abs(tanh(x) - std::tanh(double{x})); });
   EXPECT_LE(worst.error, 0x1p-11) << std::hexfloat << worst.at;
 }
 
@@ -78,11 +63,11 @@ f32 rough_reciprocal(f32 x) {
 
 // Where there is no instruction for it.
 TEST(Approximate, TanhOfRoughPowersIsNearer) {
-  const Worst worst = worst_of([](f32) { return true; },
-                               [](f32 x) {
-                                 const f32 found = platform::tanh_from_exp2<rough_exp2, rough_reciprocal>(x);
-                                 return std::abs(found - std::tanh(double{x}));
-                               });
+  const auto worst = worst_of([](f32) { return true; },
+                              [](f32 x) {
+                                const f32 found = platform::tanh_from_exp2<rough_exp2, rough_reciprocal>(x);
+                                return std::abs(found - std::tanh(double{x}));
+                              });
   EXPECT_LE(worst.error, 0x1p-20) << std::hexfloat << worst.at;
 }
 

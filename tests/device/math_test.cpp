@@ -17,6 +17,7 @@
 
 #include "iris/device/platform/math/quotient.hpp"
 #include "iris/device/platform/math/square_root.hpp"
+#include "tests/device/worst_error.hpp"
 
 // Elementary functions against the C library's in a wider type.
 
@@ -77,30 +78,13 @@ double error_in_ulp(T actual, Wide expected) {
   return static_cast<double>(std::abs(actual - expected) / ulp);
 }
 
-template <typename T>
-struct Worst {
-  double error = 0;
-  T at = 0;
-
-  template <typename Wide>
-  void add(T x, T actual, Wide expected) {
-    const double found = error_in_ulp(actual, expected);
-    if (found > error) *this = {found, x};
-  }
-};
-
 class MathFunction : public testing::TestWithParam<Function> {};
 INSTANTIATE_TEST_SUITE_P(Math, MathFunction, testing::ValuesIn(functions),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// 2^21 values of every binade and sign, NaN and infinity included; all 2^32 take half an hour.
 TEST_P(MathFunction, IsAsPreciseInF32AsItSays) {
-  constexpr std::uint64_t stride = 2047;
-  Worst<f32> worst;
-  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += stride) {
-    const f32 x = std::bit_cast<f32>(static_cast<std::uint32_t>(bits));
-    worst.add(x, GetParam().of_f32(x), GetParam().expected_of_f32(x));
-  }
+  const auto worst =
+      test::worst_error_of_f32([](f32 x) { return error_in_ulp(GetParam().of_f32(x), GetParam().expected_of_f32(x)); });
   EXPECT_LE(worst.error, GetParam().bound_of_f32) << "at " << std::hexfloat << worst.at;
 }
 
@@ -108,10 +92,10 @@ TEST_P(MathFunction, IsAsPreciseInF64AsItSays) {
   if (LDBL_MANT_DIG <= DBL_MANT_DIG) GTEST_SKIP() << "long double is no wider than double here";
   std::mt19937_64 random(20);
   std::uniform_real_distribution<f64> between(GetParam().low, GetParam().high);
-  Worst<f64> worst;
+  test::WorstError<f64> worst;
   for (int i = 0; i < 1 << 19; ++i) {
     const f64 x = i % 2 == 0 ? std::bit_cast<f64>(random()) : between(random);
-    worst.add(x, GetParam().of_f64(x), GetParam().expected_of_f64(x));
+    worst.add(x, error_in_ulp(GetParam().of_f64(x), GetParam().expected_of_f64(x)));
   }
   EXPECT_LE(worst.error, GetParam().bound_of_f64) << "at " << std::hexfloat << worst.at;
 }

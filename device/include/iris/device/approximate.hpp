@@ -21,7 +21,7 @@ __device__ __forceinline__ f64 exp2(f64 x) {
 
 /// e^x, but for 2^-21 + |x|·2^-22 of it.
 __device__ __forceinline__ f32 exp(f32 x) {
-  return exp2(x * 0x1.715476p0f);
+  return exp2(x * math::ExpConstants<f32>::log2_e);
 }
 __device__ __forceinline__ f64 exp(f64 x) {
   return device::exp(x);
@@ -45,10 +45,9 @@ __device__ __forceinline__ f64 tanh(f64 x) {
 
 /// The error function, but for 2^-20: M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions, 7.1.26.
 __device__ __forceinline__ f32 erf(f32 x) {
-  constexpr f32 log2_e = 0x1.715476p0f;
   const f32 t = platform::approximate_reciprocal(multiply_add(0.3275911f, math::abs(x), 1.0f));
   const f32 sum = t * math::polynomial(t, 0.254829592f, -0.284496736f, 1.421413741f, -1.453152027f, 1.061405429f);
-  return math::copysign(1 - sum * platform::approximate_exp2(x * x * -log2_e), x);
+  return math::copysign(1 - sum * exp(-x * x), x);
 }
 __device__ __forceinline__ f64 erf(f64 x) {
   return device::erf(x);

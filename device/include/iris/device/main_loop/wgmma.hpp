@@ -68,23 +68,6 @@ struct WarpgroupMma {
     MultiplyingBlock<Config> multiplying;
   };
 
-  /// By a function of its own, not TileSequence's.
-  template <typename Tiles>
-  static constexpr bool completes_tiles = requires { &Tiles::complete; };
-
-  /// Whether those that multiply have more to do with a tile, beside the sums of 256 columns, than leave room for.
-  template <typename Config, typename Tiles>
-  static constexpr bool is_crowded =
-      Config::tile_n > 224 && (Tiles::parts > 1 || (EpilogueOf<Config>::is_there && !completes_tiles<Tiles>));
-
-  /// Registers that a thread of the first warpgroup keeps, where those that multiply need more than a third of a
-  /// compute unit's for each warpgroup; else 0.
-  template <typename Config, typename Tiles>
-  static constexpr int kept_registers = sizeof(typename Config::Element) == 1 ? (Config::tile_n > 128 ? 56 : 0)
-                                        : is_crowded<Config, Tiles>           ? 72
-                                                                              : 0;
-  static constexpr int third_of_registers = 168;
-
   template <typename Config, typename Tell>
   __device__ __forceinline__ static void push(const Context& context, const Operand<Config>& own,
                                               const Gathered<Config>& gathered, i64 block, i64 blocks,
@@ -117,6 +100,23 @@ struct WarpgroupMma {
   }
 
  private:
+  /// By a function of its own, not TileSequence's.
+  template <typename Tiles>
+  static constexpr bool completes_tiles = requires { &Tiles::complete; };
+
+  /// Whether those that multiply have more to do with a tile, beside the sums of 256 columns, than leave room for.
+  template <typename Config, typename Tiles>
+  static constexpr bool is_crowded =
+      Config::tile_n > 224 && (Tiles::parts > 1 || (EpilogueOf<Config>::is_there && !completes_tiles<Tiles>));
+
+  /// Registers that a thread of the first warpgroup keeps, where those that multiply need more than a third of a
+  /// compute unit's for each warpgroup; else 0.
+  template <typename Config, typename Tiles>
+  static constexpr int kept_registers = sizeof(typename Config::Element) == 1 ? (Config::tile_n > 128 ? 56 : 0)
+                                        : is_crowded<Config, Tiles>           ? 72
+                                                                              : 0;
+  static constexpr int third_of_registers = 168;
+
   static constexpr int waiting_warp = 3;
 
   /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.

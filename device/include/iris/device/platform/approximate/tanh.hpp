@@ -1,6 +1,6 @@
 #pragma once
 
-#include <iris/device/math/floating.hpp>
+#include <iris/device/math/exponential.hpp>
 
 /// The hyperbolic tangent, for platforms that have no instruction for it.
 namespace iris::device::platform {
@@ -8,8 +8,7 @@ namespace iris::device::platform {
 /// (1 - e^-2|x|) / (1 + e^-2|x|), with x's sign; it is off by as much as 1 is, however small the result.
 template <f32 exp2(f32), f32 reciprocal(f32)>
 __device__ __forceinline__ f32 tanh_from_exp2(f32 x) {
-  constexpr f32 twice_log2_e = 0x1.715476p1f;
-  const f32 power = exp2(-twice_log2_e * math::abs(x));
+  const f32 power = exp2(-2 * math::ExpConstants<f32>::log2_e * math::abs(x));
   return math::copysign((1 - power) * reciprocal(1 + power), x);
 }
 
