@@ -34,13 +34,19 @@ std::string callee(const FunctionPlan& function, const std::string& type) {
   return space_of(function) + "::" + function.source.entry + (function.source.takes_config ? "<" + type + ">" : "");
 }
 
-std::string call(const FunctionPlan& function, const std::string& values, const std::string& type) {
+/// `values`, then of each buffer what `element_of` says.
+template <typename ElementOf>
+std::string call(const FunctionPlan& function, const std::string& values, const std::string& type,
+                 const ElementOf& element_of) {
   std::string text = callee(function, type) + "(" + values;
-  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
-    text +=
-        ", convert<" + type + ">(" + function.arguments[i].name + "[" + std::string(index_of(function.per[i])) + "])";
-  }
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) text += ", convert<" + type + ">(" + element_of(i) + ")";
   return text + ")";
+}
+
+std::string call(const FunctionPlan& function, const std::string& values, const std::string& type) {
+  return call(function, values, type, [&](std::size_t i) {
+    return function.arguments[i].name + "[" + std::string(index_of(function.per[i])) + "]";
+  });
 }
 
 std::string static_struct(const FunctionPlan& function, const std::string& type) {
@@ -48,6 +54,30 @@ std::string static_struct(const FunctionPlan& function, const std::string& type)
   const std::string values = two ? type + " a, " + type + " b" : type + " value";
   return "  __device__ __forceinline__ static " + type + " apply(" + values + ") {\n    return " +
          call(function, two ? "a, b" : "value", type) + ";\n  }\n";
+}
+
+/// The function for two neighbours, whose elements of a buffer come in one access.
+std::string pair_of(const FunctionPlan& function, const std::string& type, const std::string& parameters) {
+  std::string members;
+  std::string loads;
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
+    if (!differs_in_pairs(function.per[i])) continue;
+    const iris::Argument& buffer = function.arguments[i];
+    members += "      Pack<" + std::string(to_string(buffer.dtype)) + ", 2> " + buffer.name + ";\n";
+    loads += (loads.empty() ? "" : ", ") +
+             ("load_pack<2>(" + buffer.name + " + " + std::string(index_of(function.per[i])) + ")");
+  }
+  const auto call_of = [&](const std::string& lane) {
+    return call(function, "value[" + lane + "]", type, [&](std::size_t i) {
+      const std::string& name = function.arguments[i].name;
+      if (differs_in_pairs(function.per[i])) return "both." + name + "[" + lane + "]";
+      return name + "[" + std::string(index_of(function.per[i])) + "]";
+    });
+  };
+  const std::string pack = "Pack<" + type + ", 2>";
+  return "\n  // Of two neighbours of a row.\n  __device__ __forceinline__ " + pack + " pair(const " + pack +
+         "& value, " + parameters + ") const {\n    const struct {\n" + members + "    } both = {" + loads +
+         "};\n    return {{" + call_of("0") + ",\n             " + call_of("1") + "}};\n  }\n";
 }
 
 std::string epilogue_struct(const FunctionPlan& function, const std::string& type) {
@@ -61,8 +91,10 @@ std::string epilogue_struct(const FunctionPlan& function, const std::string& typ
   if (!text.empty()) text = align_trailing_comments(text) + "\n";
   const std::string at = uses(function, {Per::column, Per::row}) ? " at" : "";
   const std::string index = uses(function, {Per::element}) ? " index" : "";
-  return text + "  __device__ __forceinline__ " + type + " operator()(" + type + " value, const Coordinates&" + at +
-         ", i64" + index + ") const {\n    return " + call(function, "value", type) + ";\n  }\n";
+  const std::string parameters = "const Coordinates&" + at + ", i64" + index;
+  text += "  __device__ __forceinline__ " + type + " operator()(" + type + " value, " + parameters +
+          ") const {\n    return " + call(function, "value", type) + ";\n  }\n";
+  return function.pairs ? text + pair_of(function, type, parameters) : text;
 }
 
 std::string summary_of(const FunctionPlan& function) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "generator/plan/by_size.hpp"
 #include "generator/plan/compose.hpp"
 #include "generator/plan/describe.hpp"
 #include "irisgen/source_reader.hpp"
@@ -113,27 +114,11 @@ class FunctionReader {
   }
 
   bool is_taken(const std::string& name) const {
-    static const std::set<std::string_view> taken = {"Config",
-                                                     "Context",
-                                                     "Coordinates",
-                                                     "a_last_map",
-                                                     "a_map",
-                                                     "at",
-                                                     "b_map",
-                                                     "buffers",
-                                                     "context",
-                                                     "convert",
-                                                     "gathered_last_map",
-                                                     "index",
-                                                     "input",
-                                                     "gathered_map",
-                                                     "iris",
-                                                     "kernel",
-                                                     "maps",
-                                                     "std",
-                                                     "stream",
-                                                     "value",
-                                                     "irisgen_kernels"};
+    static const std::set<std::string_view> taken = {
+        "Config", "Context", "Coordinates",  "a_last_map",     "a_map",   "at",
+        "b_map",  "both",    "buffers",      "context",        "convert", "gathered_last_map",
+        "index",  "input",   "gathered_map", "iris",           "kernel",  "maps",
+        "std",    "stream",  "value",        "irisgen_kernels"};
     const std::vector<Argument> arguments = pattern_of(problem_).arguments(problem_);
     const bool is_type = iris::dtype_from(name) || name == "i64" || name == "u32" || name == "u64";
     return taken.contains(name) || is_type || problem_.has_extent(name) ||
@@ -244,6 +229,22 @@ Draft after_prologue(const Request& request, const Variant& variant, const Funct
   return draft;
 }
 
+/// Main loops of wgmma have sums of two neighbours in a thread, the first in an even column of the output. What it
+/// reads for them comes in one access where rows of the output begin at even elements.
+FunctionPlan in_pairs(FunctionPlan function, const Problem& problem, const KernelPlan& kernel) {
+  if (function.role != FunctionRole::epilogue || kernel.main_loop() != MainLoop::wgmma) return function;
+  const iris::Extent& columns = problem.extent("n");
+  const std::int64_t multiple = columns.dynamic ? columns.multiple : columns.value;
+  if (multiple % (2 * shards_of(problem, "n")) != 0) return function;
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) {
+    if (!differs_in_pairs(function.per[i])) continue;
+    Argument& buffer = function.arguments[i];
+    buffer.alignment = static_cast<int>(2 * iris::bytes_of(buffer.dtype));
+    function.pairs = true;
+  }
+  return function;
+}
+
 /// New arguments of the kernel, and of each launch of it.
 void pass_buffers(const FunctionPlan& function, std::size_t kernel, Draft& draft) {
   for (const Argument& argument : function.arguments) {
@@ -292,8 +293,9 @@ void attach_functions(const Request& request, const Variant& variant, std::span<
              words + " that has buffers: it makes the results in parts, and moves them then; take another variant");
     }
     refuse_name_of_intermediate(request, function, draft);
-    attach(draft.kernels[kernel], function);
-    pass_buffers(function, kernel, draft);
+    const FunctionPlan placed = in_pairs(function, request.problem, draft.kernels[kernel]);
+    attach(draft.kernels[kernel], placed);
+    pass_buffers(placed, kernel, draft);
   }
 }
 

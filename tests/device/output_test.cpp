@@ -42,6 +42,33 @@ TEST(Output, TellsTheEpilogueWhereAValueStands) {
   EXPECT_EQ(calls, 4);
 }
 
+struct TellBoth : Tell {
+  Pack<f32, 2> pair(const Pack<f32, 2>& value, const Coordinates& at, i64 index) const {
+    ++*pairs;
+    return {{(*this)(value[0], at, index), (*this)(value[1], {at.row, at.column + 1}, index + 1)}};
+  }
+  int* pairs;
+};
+struct TellingBoth : Telling {
+  using Epilogue = TellBoth;
+};
+
+TEST(Output, AsksForNeighboursTogetherWhereTheyCome) {
+  int calls = 0;
+  int pairs = 0;
+  const Output<TellingBoth> output{nullptr, 4, {{&calls}, &pairs}};
+  const Pack<f32, 4> results = output.finish(6, Pack<f32, 4>{{1, 2, 3, 4}});  // (1,2), (1,3), (2,0), (2,1)
+  EXPECT_EQ(results[0], 1261.0f);
+  EXPECT_EQ(results[1], 1372.0f);
+  EXPECT_EQ(results[2], 2083.0f);
+  EXPECT_EQ(results[3], 2194.0f);
+  EXPECT_EQ(pairs, 2);
+  EXPECT_EQ(output.finish(6, Pack<f32, 4>{{1, 2, 3, 4}}, 2)[1], 1372.0f);
+  EXPECT_EQ(pairs, 3);
+  EXPECT_EQ(output.finish(4, Pack<f32, 3>{{1, 2, 3}})[2], 1263.0f);
+  EXPECT_EQ(pairs, 3) << "of an odd number the last has no neighbour";
+}
+
 TEST(Output, LeavesTheEpilogueAloneWithWhatIsNotThere) {
   int calls = 0;
   const Output<Telling> output{nullptr, 3, {&calls}};

@@ -2,6 +2,8 @@
 // hardware does stands in emulated/. Products of small integers, whose sums are exact in any order.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "iris/device/barrier.hpp"
 #include "iris/device/main_loop.hpp"
 #include "iris/device/main_loop/wgmma.hpp"
@@ -122,6 +124,16 @@ struct TellPlace {
     return value + static_cast<f32>(at.row % 5 * 8 + at.column % 7);
   }
 };
+/// The same of neighbours.
+struct TellPair : TellPlace {
+  static inline std::atomic<i64> pairs = 0;
+
+  Pack<f32, 2> pair(const Pack<f32, 2>& value, const Coordinates& at, i64 index) const {
+    if (at.column % 2 != 0) was_outside = true;
+    ++pairs;
+    return {{(*this)(value[0], at, index), (*this)(value[1], {at.row, at.column + 1}, index + 1)}};
+  }
+};
 namespace finished_transposed {
 struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {
   using Epilogue = TellPlace;
@@ -150,6 +162,35 @@ struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 128, 2> {
 #include "templates/matmul/split_k.hip"
 ENTRY
 }  // namespace finished_in_parts
+
+namespace pairs_transposed {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {
+  using Epilogue = TellPair;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace pairs_transposed
+namespace pairs_in_matrices {
+struct Config : Alone<f16, f16, ColumnMajor, 160, 4> {
+  using Epilogue = TellPair;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace pairs_in_matrices
+namespace pairs_of_singles {
+struct Config : Alone<tf32, f32, ColumnMajor, 128, 3> {
+  using Epilogue = TellPair;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace pairs_of_singles
+namespace pairs_in_parts {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 128, 2> {
+  using Epilogue = TellPair;
+};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace pairs_in_parts
 
 namespace rows_sent_beside {
 struct Config : Together<3, 64> {};
@@ -312,6 +353,21 @@ TEST(Wgmma, an_epilogue_is_asked_for_places_that_there_are) {
   expect_finished<finished_in_matrices::Config>(finished_in_matrices::entry, {141, 168, 72});
   expect_finished<finished_in_pairs::Config>(finished_in_pairs::entry, {141, 132, 36});
   expect_finished<finished_in_parts::Config>(finished_in_parts::entry, {200, 72, 392});
+}
+TEST(Wgmma, an_epilogue_takes_neighbours_together) {
+  const auto pairs_of = [](const auto& expect) {
+    TellPair::pairs = 0;
+    expect();
+    return TellPair::pairs.load();
+  };
+  EXPECT_EQ(pairs_of([] { expect_finished<pairs_transposed::Config>(pairs_transposed::entry, {141, 72, 72}); }), 0)
+      << "a thread has neighbours of a column";
+  EXPECT_GE(pairs_of([] { expect_finished<pairs_in_matrices::Config>(pairs_in_matrices::entry, {141, 170, 72}); }),
+            141 * 170 / 2);
+  EXPECT_GE(pairs_of([] { expect_finished<pairs_of_singles::Config>(pairs_of_singles::entry, {141, 132, 36}); }),
+            141 * 132 / 2);
+  EXPECT_GE(pairs_of([] { expect_finished<pairs_in_parts::Config>(pairs_in_parts::entry, {200, 74, 392}); }),
+            200 * 74 / 2);
 }
 TEST(Wgmma, copies_hold_no_more_rows_than_there_are) {
   expect_product<by_columns::Config>(by_columns::entry, {20, 90, 200}, 12);

@@ -225,6 +225,52 @@ TEST_F(UserFunctions, leave_their_lines_to_compilers) {
   EXPECT_NE(text.find("return epilogue_source::softsign<f32>(value);"), std::string::npos);
 }
 
+/// By a main loop whose threads have neighbours.
+TEST_F(UserFunctions, read_for_neighbours_together_where_rows_are_of_even_length) {
+  struct Product {
+    std::string shape;
+    std::string layout;
+    std::string target;
+    bool together;
+  };
+  const std::vector<Product> products = {
+      {"{m: 512, n: 1026, k: 4096}", "nk", "sm_90a", true},
+      {"{m: 512, n: 1025, k: 4096}", "nk", "sm_90a", false},
+      {"{m: dynamic, n: 1026, k: 4096}", "nk", "sm_90a", true},
+      {"{m: 512, n: dynamic, k: 4096}", "nk", "sm_90a", false},
+      {"{m: 512, n: dynamic, k: 4096}", "kn", "sm_90a", true},  // where it is a multiple of 8
+      {"{m: 512, n: 1026, k: 4095}", "nk", "sm_90a", false},
+      {"{m: 512, n: 1026, k: 4096}", "nk", "gfx942", false},
+  };
+  for (const Product& product : products) {
+    const irisgen::Plan planned =
+        plan(description("matmul", product.shape,
+                         "    variant: tiled\n    layout: {b: " + product.layout + "}\n" + with_buffers),
+             product.target);
+    const auto alignment_of = [&](const std::string& name) {
+      return std::ranges::find(planned.arguments, name, &Argument::name)->alignment;
+    };
+    EXPECT_EQ(alignment_of("bias"), product.together ? 4 : 2) << product.shape << product.target;
+    EXPECT_EQ(alignment_of("residual"), product.together ? 4 : 2);
+    EXPECT_EQ(alignment_of("scale"), 4) << "one of a row, f32";
+    EXPECT_EQ(alignment_of("gain"), 2);
+    const std::string text = irisgen::emit_sources(planned).at(0).text;
+    const bool is_there =
+        text.find("    } both = {load_pack<2>(bias + at.column), load_pack<2>(residual + index)};\n") !=
+        std::string::npos;
+    EXPECT_EQ(is_there, product.together) << text;
+  }
+  // Each rank's columns begin at an even one.
+  for (const auto& [n, together] : {std::pair{"1028", true}, {"1026", false}}) {
+    const irisgen::Plan planned = plan(
+        description("matmul_all_gather", "{m: 512, n: " + std::string(n) + ", k: 4096}",
+                    "    variant: fused_sequential\n    shard: n\n    layout: {b: nk}\n" + std::string(with_buffers),
+                    "bf16", 2),
+        "sm_90a");
+    EXPECT_EQ(irisgen::emit_sources(planned).at(0).text.find(" pair(") != std::string::npos, together) << n;
+  }
+}
+
 /// Where a branch guards each call, the widest tiles' sums wait for the outcomes of all.
 TEST_F(UserFunctions, spill_nothing_beside_the_widest_tiles) {
   IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");

@@ -27,12 +27,18 @@ std::string_view to_string(FunctionRole role);
 /// Of the struct that calls it in an emitted file: `EpilogueFunction`.
 std::string_view struct_name(FunctionRole role);
 
+/// Whether two neighbours of a row have different elements of a buffer, which lie side by side.
+constexpr bool differs_in_pairs(Per per) {
+  return per == Per::column || per == Per::element;
+}
+
 /// A function of the user's own, read.
 struct FunctionPlan {
   FunctionRole role = FunctionRole::epilogue;
   KernelSource source = {};
   std::vector<iris::Argument> arguments = {};  ///< of the operation: its buffers, in the order of its parameters
   std::vector<Per> per = {};                   ///< of each what it has one element for
+  bool pairs = false;                          ///< an epilogue of two neighbours of a row at a time
 };
 
 /// One constant of a kernel's Config, said once: the emitted struct, `irisgen explain` and the manifest are made from

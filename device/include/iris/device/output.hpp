@@ -35,6 +35,11 @@ struct EpilogueOf<Config, Void<typename Config::Epilogue>> {
   using Type = typename Config::Epilogue;
 };
 
+/// Whether the epilogue has a pair(): called like itself with two neighbours of a row, of which the first stands in an
+/// even column, where there is an even number of these.
+template <typename Config>
+inline constexpr bool finishes_pairs = requires { &EpilogueOf<Config>::Type::pair; };
+
 /// The matrix of a rank's results: where it is, and what is done to a value before it is rounded. Rows follow one
 /// another without gaps.
 template <typename Config>
@@ -55,6 +60,14 @@ struct Output {
   __device__ __forceinline__ Result finish(const Coordinates& at, Accumulate value) const {
     return convert<Result>(epilogue(value, at, at.row * columns + at.column));
   }
+  /// Two neighbours of a row.
+  __device__ __forceinline__ Pack<Result, 2> finish(const Coordinates& at, const Pack<Accumulate, 2>& values) const {
+    if constexpr (finishes_pairs<Config>) {
+      return convert_pack<Result>(epilogue.pair(values, at, at.row * columns + at.column));
+    } else {
+      return {{finish(at, values[0]), finish({at.row, at.column + 1}, values[1])}};
+    }
+  }
   /// Neighbours, the first of which is `data[first]`; `held` of them are there.
   template <int width>
   __device__ __forceinline__ Pack<Result, width> finish(i64 first, const Pack<Accumulate, width>& values,
@@ -62,10 +75,20 @@ struct Output {
     if constexpr (EpilogueOf<Config>::is_there) {
       Pack<Result, width> results = {};
       Coordinates place = at(first);
+      constexpr int together = finishes_pairs<Config> && width % 2 == 0 ? 2 : 1;
 #pragma unroll
-      for (int lane = 0; lane < width; ++lane) {
-        if (lane < held) results[lane] = finish(place, values[lane]);
-        if (++place.column == columns) place = {place.row + 1, 0};
+      for (int lane = 0; lane < width; lane += together) {
+        if (lane < held) {
+          if constexpr (together == 2) {
+            const auto pair = finish(place, Pack<Accumulate, 2>{{values[lane], values[lane + 1]}});
+            results[lane] = pair[0];
+            results[lane + 1] = pair[1];
+          } else {
+            results[lane] = finish(place, values[lane]);
+          }
+        }
+        place.column += together;
+        if (place.column == columns) place = {place.row + 1, 0};
       }
       return results;
     } else {

@@ -45,8 +45,23 @@ struct TilePlace {
       row = nearest(row, matrix.rows - origin.row, Config::tile_m);
       column = nearest(column, matrix.columns - origin.column, Config::tile_n);
     }
+    return output.finish(at(row, column), value);
+  }
+  /// The same of two neighbours of a row, of which the first stands in an even column.
+  __device__ __forceinline__ Pack<Result, 2> finish(i64 row, i64 column,
+                                                    const Pack<typename Config::Accumulate, 2>& values) const {
+    if constexpr (finishes_pairs<Config>) {
+      row = nearest(row, matrix.rows - origin.row, Config::tile_m);
+      column = nearest(column + 1, matrix.columns - origin.column, Config::tile_n) - 1;
+      return output.finish(at(row, column), values);
+    } else {
+      return {{finish(row, column, values[0]), finish(row, column + 1, values[1])}};
+    }
+  }
+  /// Where in the output an element of the tile stands.
+  __device__ __forceinline__ Coordinates at(i64 row, i64 column) const {
     const Coordinates begin = output.at(matrix.data - output.data);
-    return output.finish(Coordinates{begin.row + origin.row + row, begin.column + origin.column + column}, value);
+    return {begin.row + origin.row + row, begin.column + origin.column + column};
   }
 
  private:
@@ -67,6 +82,10 @@ struct TileImage {
   template <typename Value>
   __device__ __forceinline__ T finish(i64 /*row*/, i64 /*column*/, Value value) const {
     return convert<T>(value);
+  }
+  template <typename Value>
+  __device__ __forceinline__ Pack<T, 2> finish(i64 /*row*/, i64 /*column*/, const Pack<Value, 2>& values) const {
+    return convert_pack<T>(values);
   }
 };
 /// The same for a tile that the template sends to where it goes by a function of its own, send(). The data is this

@@ -112,8 +112,12 @@ struct FinishedTile {
   /// Of the tile, or of the tile transposed, 16 rows from `row` on.
   template <bool transposed, int count, typename Place>
   __device__ __forceinline__ void put_matrices(const Place& place, int row, int lane, const f32 (&sums)[count]) {
-    const auto finish = [&](int of_row, int of_column, f32 sum) {
-      return transposed ? place.finish(of_column, of_row, sum) : place.finish(of_row, of_column, sum);
+    const auto finish = [&](int of_row, int of_column, f32 first, f32 second) -> Pack<Result, 2> {
+      if constexpr (transposed) {
+        return {{place.finish(of_column, of_row, first), place.finish(of_column + 1, of_row, second)}};
+      } else {
+        return place.finish(of_row, of_column, Pack<f32, 2>{{first, second}});
+      }
     };
 #pragma unroll
     for (int column = 0; column < 2 * count; column += 16) {
@@ -123,9 +127,7 @@ struct FinishedTile {
         const f32* const values = sums + column / 2 + 2 * i;
         const int row_of_pair = row + lane / 4 + i % 2 * 8;
         const int column_of_pair = column + i / 2 * 8 + lane % 4 * 2;
-        const Pack<Result, 2> pair = {
-            {finish(row_of_pair, column_of_pair, values[0]), finish(row_of_pair, column_of_pair + 1, values[1])}};
-        pairs[i] = __builtin_bit_cast(u32, pair);
+        pairs[i] = __builtin_bit_cast(u32, finish(row_of_pair, column_of_pair, values[0], values[1]));
       }
       if constexpr (transposed) {
         const int to = offset(place, column + lane / 16 * 8 + lane % 8, row + lane / 8 % 2 * 8);
@@ -144,9 +146,8 @@ struct FinishedTile {
     for (int i = 0; i < Config::tile_n / 4; ++i) {
       const int row = upper_row + i % 2 * 8;
       const int column = first_column + i / 2 * 8;
-      const Pack<Result, 2> pair = {
-          {place.finish(row, column, sums[2 * i]), place.finish(row, column + 1, sums[2 * i + 1])}};
-      reinterpret_cast<Pack<Result, 2>&>(elements[offset(place, row, column)]) = pair;
+      const Pack<f32, 2> pair = {{sums[2 * i], sums[2 * i + 1]}};
+      reinterpret_cast<Pack<Result, 2>&>(elements[offset(place, row, column)]) = place.finish(row, column, pair);
     }
   }
 

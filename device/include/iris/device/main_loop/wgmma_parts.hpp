@@ -101,8 +101,7 @@ struct PartsBySquares {
       const i64 columns_left = to.columns - place.origin.column - column;
       if (place.origin.row + row >= to.rows || columns_left <= 0) continue;
       Result* const at = to.data + (place.origin.row + row) * to.stride + place.origin.column + column;
-      const Pack<Result, 2> pair = {
-          {place.finish(row, column, totals[i]), place.finish(row, column + 1, totals[i + 1])}};
+      const Pack<Result, 2> pair = place.finish(row, column, Pack<f32, 2>{{totals[i], totals[i + 1]}});
       if (pairs) {
         store_pack(at, pair);
       } else {
