@@ -16,6 +16,7 @@ struct Config {
   using LayoutB = RowMajor;
   static constexpr i32 world = 4;
   static constexpr i32 root = 1;
+  static constexpr i32 input_shards = 4;
   static constexpr i32 row_shards = 4;
   static constexpr i32 column_shards = 1;
   static constexpr i32 blocks = 8;

@@ -44,7 +44,7 @@ TEST(Explain, TellsTheStepsOfAnOperationOfSeveral) {
   EXPECT_NE(copies.find("  steps\n"
                         "    launch barrier()\n"
                         "    stream 1: wait for stream 0\n"
-                        "    stream 1: copy input to this rank's output\n"
+                        "    stream 1: launch own_shard(input, output)\n"
                         "    copy input to rank + 1's output\n"
                         "    copy input to rank + 2's output\n"
                         "    wait for stream 1\n"

@@ -235,7 +235,7 @@ TEST(ReduceScatterAllGather, ServesSomeSizesOfDynamicRows) {
   ASSERT_GE(joined.schedules.size(), 2u);
   EXPECT_EQ(joined.schedules[joined.schedules.size() - 2].steps.size(), 2u);
   const auto copies = [](const iris::Step& step) { return std::holds_alternative<iris::CopyStep>(step.action); };
-  EXPECT_EQ(std::ranges::count_if(joined.schedules.back().steps, copies), 4);
+  EXPECT_EQ(std::ranges::count_if(joined.schedules.back().steps, copies), 3);
 }
 
 TEST(Broadcast, IsScatteredAndGatheredWhereItIsLarge) {
@@ -265,7 +265,29 @@ TEST(CopyEngine, CopiesToEveryPeerBetweenTwoBarriers) {
     EXPECT_EQ(copy->to_block, iris::BlockIndex::rank);
     EXPECT_EQ(copy->shape, (std::vector<iris::Dimension>{{"m"}, {"n"}}));
   }
-  EXPECT_EQ(offsets, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(offsets, (std::vector<int>{1, 2, 3}));
+}
+
+/// A kernel of few blocks, which memory hardly feels, unless there is nothing else to copy.
+TEST(CopyEngine, LeavesTheOwnShardToAKernelBeside) {
+  const auto launch_beside = [](const Plan& copies) {
+    std::vector<iris::LaunchStep> launches;
+    for (const iris::Step& step : copies.schedules.at(0).steps) {
+      if (step.stream == 1 && std::holds_alternative<iris::LaunchStep>(step.action))
+        launches.push_back(std::get<iris::LaunchStep>(step.action));
+    }
+    return launches.size() == 1 ? launches.front() : iris::LaunchStep{.kernel = -1};
+  };
+  for (const auto& [pattern, shards] : {std::pair{"all_gather", 1}, {"all_to_all", 4}}) {
+    const std::string rest = "variant: copy_engine, dtype: bf16, shape: {n: 33554432}, world: ";
+    const Plan copies = plan(pattern, rest + "4", "sm_90a");
+    const iris::LaunchStep launch = launch_beside(copies);
+    ASSERT_EQ(launch.kernel, 1) << pattern;
+    EXPECT_EQ(launch.buffers, (std::vector<std::string>{"input", "output"}));
+    EXPECT_EQ(copies.kernels.at(1).number("input_shards"), shards) << pattern;
+    EXPECT_EQ(copies.kernels.at(1).number("blocks"), 16) << pattern;
+    EXPECT_EQ(plan(pattern, rest + "1", "sm_90a").kernels.at(1).number("blocks"), 64) << pattern;
+  }
 }
 
 TEST(CopyEngine, LeavesColumnsToTheKernel) {

@@ -71,7 +71,7 @@ std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, con
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
 constexpr std::array<std::string_view, 2> direct_templates = {"all_gather/direct.hip", "all_gather/direct_columns.hip"};
-constexpr std::array<std::string_view, 1> copy_engine_templates = {"barrier/same_block.hip"};
+constexpr std::array<std::string_view, 2> copy_engine_templates = {"barrier/same_block.hip", "copies/own_shard.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_gather/low_latency.hip"};
 
 constexpr std::array variants = {

@@ -57,7 +57,7 @@ Draft plan_copy_engine(const Request& request) {
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
 constexpr std::array<std::string_view, 1> direct_templates = {"all_to_all/direct.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_to_all/low_latency.hip"};
-constexpr std::array<std::string_view, 1> copy_engine_templates = {"barrier/same_block.hip"};
+constexpr std::array<std::string_view, 2> copy_engine_templates = {"barrier/same_block.hip", "copies/own_shard.hip"};
 
 constexpr std::array variants = {
     Variant{.name = "direct",
