@@ -164,28 +164,28 @@ ENTRY
 }  // namespace finished_in_parts
 
 namespace pairs_transposed {
-struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {
+struct Config : finished_transposed::Config {
   using Epilogue = TellPair;
 };
 #include "templates/matmul/tiled.hip"
 ENTRY
 }  // namespace pairs_transposed
 namespace pairs_in_matrices {
-struct Config : Alone<f16, f16, ColumnMajor, 160, 4> {
+struct Config : finished_in_matrices::Config {
   using Epilogue = TellPair;
 };
 #include "templates/matmul/tiled.hip"
 ENTRY
 }  // namespace pairs_in_matrices
 namespace pairs_of_singles {
-struct Config : Alone<tf32, f32, ColumnMajor, 128, 3> {
+struct Config : finished_in_pairs::Config {
   using Epilogue = TellPair;
 };
 #include "templates/matmul/tiled.hip"
 ENTRY
 }  // namespace pairs_of_singles
 namespace pairs_in_parts {
-struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4, 128, 2> {
+struct Config : finished_in_parts::Config {
   using Epilogue = TellPair;
 };
 #include "templates/matmul/split_k.hip"
