@@ -34,19 +34,22 @@ std::string callee(const FunctionPlan& function, const std::string& type) {
   return space_of(function) + "::" + function.source.entry + (function.source.takes_config ? "<" + type + ">" : "");
 }
 
-/// `values`, then of each buffer what `element_of` says.
-template <typename ElementOf>
+/// Of a buffer, by its number, for a result.
+std::string element_of(const FunctionPlan& function, std::size_t buffer) {
+  return function.arguments[buffer].name + "[" + std::string(index_of(function.per[buffer])) + "]";
+}
+
+/// `values`, then of each buffer what `element` says of its number.
+template <typename Element>
 std::string call(const FunctionPlan& function, const std::string& values, const std::string& type,
-                 const ElementOf& element_of) {
+                 const Element& element) {
   std::string text = callee(function, type) + "(" + values;
-  for (std::size_t i = 0; i < function.arguments.size(); ++i) text += ", convert<" + type + ">(" + element_of(i) + ")";
+  for (std::size_t i = 0; i < function.arguments.size(); ++i) text += ", convert<" + type + ">(" + element(i) + ")";
   return text + ")";
 }
 
 std::string call(const FunctionPlan& function, const std::string& values, const std::string& type) {
-  return call(function, values, type, [&](std::size_t i) {
-    return function.arguments[i].name + "[" + std::string(index_of(function.per[i])) + "]";
-  });
+  return call(function, values, type, [&](std::size_t buffer) { return element_of(function, buffer); });
 }
 
 std::string static_struct(const FunctionPlan& function, const std::string& type) {
@@ -68,10 +71,9 @@ std::string pair_of(const FunctionPlan& function, const std::string& type, const
              ("load_pack<2>(" + buffer.name + " + " + std::string(index_of(function.per[i])) + ")");
   }
   const auto call_of = [&](const std::string& lane) {
-    return call(function, "value[" + lane + "]", type, [&](std::size_t i) {
-      const std::string& name = function.arguments[i].name;
-      if (differs_in_pairs(function.per[i])) return "both." + name + "[" + lane + "]";
-      return name + "[" + std::string(index_of(function.per[i])) + "]";
+    return call(function, "value[" + lane + "]", type, [&](std::size_t buffer) {
+      if (!differs_in_pairs(function.per[buffer])) return element_of(function, buffer);
+      return "both." + function.arguments[buffer].name + "[" + lane + "]";
     });
   };
   const std::string pack = "Pack<" + type + ", 2>";

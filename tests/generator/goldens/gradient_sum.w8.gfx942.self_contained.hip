@@ -1376,7 +1376,7 @@ __device__ __forceinline__ Packs<To, width, count> convert_packs(const Packs<Fro
 // --- iris/device/output.hpp
 
 #ifndef IRIS_DEVICE_OUTPUT_HPP
-#define IRIS_DEVICE_OUTPUT_HPP 0x28d1fea1
+#define IRIS_DEVICE_OUTPUT_HPP 0x30d600b9
 
 /// From values in the accumulator's type to results in memory: the epilogue, where the Config has one, then one
 /// rounding.
@@ -1436,13 +1436,9 @@ struct Output {
   __device__ __forceinline__ Result finish(const Coordinates& at, Accumulate value) const {
     return convert<Result>(epilogue(value, at, at.row * columns + at.column));
   }
-  /// Two neighbours of a row.
+  /// Two neighbours of a row, where the epilogue has a pair().
   __device__ __forceinline__ Pack<Result, 2> finish(const Coordinates& at, const Pack<Accumulate, 2>& values) const {
-    if constexpr (finishes_pairs<Config>) {
-      return convert_pack<Result>(epilogue.pair(values, at, at.row * columns + at.column));
-    } else {
-      return {{finish(at, values[0]), finish({at.row, at.column + 1}, values[1])}};
-    }
+    return convert_pack<Result>(epilogue.pair(values, at, at.row * columns + at.column));
   }
   /// Neighbours, the first of which is `data[first]`; `held` of them are there.
   template <int width>
@@ -1483,7 +1479,7 @@ struct Output {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_OUTPUT_HPP != 0x28d1fea1
+#elif IRIS_DEVICE_OUTPUT_HPP != 0x30d600b9
 #error "iris/device/output.hpp of another version of irisgen is in this translation unit"
 #endif
 

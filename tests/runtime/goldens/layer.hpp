@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_6c2fc4e386f0dd85 {
+inline namespace builds_0f6387e476a47def {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_6c2fc4e386f0dd85
+}  // namespace builds_0f6387e476a47def
 }  // namespace irisgen_kernels

@@ -60,13 +60,9 @@ struct Output {
   __device__ __forceinline__ Result finish(const Coordinates& at, Accumulate value) const {
     return convert<Result>(epilogue(value, at, at.row * columns + at.column));
   }
-  /// Two neighbours of a row.
+  /// Two neighbours of a row, where the epilogue has a pair().
   __device__ __forceinline__ Pack<Result, 2> finish(const Coordinates& at, const Pack<Accumulate, 2>& values) const {
-    if constexpr (finishes_pairs<Config>) {
-      return convert_pack<Result>(epilogue.pair(values, at, at.row * columns + at.column));
-    } else {
-      return {{finish(at, values[0]), finish({at.row, at.column + 1}, values[1])}};
-    }
+    return convert_pack<Result>(epilogue.pair(values, at, at.row * columns + at.column));
   }
   /// Neighbours, the first of which is `data[first]`; `held` of them are there.
   template <int width>

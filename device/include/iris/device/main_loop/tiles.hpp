@@ -58,13 +58,13 @@ struct TilePlace {
       return {{finish(row, column, values[0]), finish(row, column + 1, values[1])}};
     }
   }
+
+ private:
   /// Where in the output an element of the tile stands.
   __device__ __forceinline__ Coordinates at(i64 row, i64 column) const {
     const Coordinates begin = output.at(matrix.data - output.data);
     return {begin.row + origin.row + row, begin.column + origin.column + column};
   }
-
- private:
   /// In words of 32 bits, which are few.
   __device__ __forceinline__ static i64 nearest(i64 at, i64 left, int tile) {
     const int last = static_cast<int>(left < tile ? left : tile) - 1;
