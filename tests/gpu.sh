@@ -288,6 +288,8 @@ cat >>"$work/products.yaml" <<'END'
   - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}
   - {name: matmul_of_wide_bytes, pattern: matmul, variant: tiled, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 400, k: 336}, config: {tile_n: 192}}
   - {name: matmul_of_singles, pattern: matmul, variant: tiled, dtype: f32, shape: {m: 300, n: 200, k: 131}, config: {tile_m: 256}}
+  - {name: matmul_stages_in_turn, pattern: matmul, variant: tiled, layout: {b: nk}, shape: {m: 40, n: 300, k: 1032}, config: {tile_n: 64, blocks: 2}}
+  - {name: matmul_of_low_tiles, pattern: matmul, variant: tiled, shape: {m: 150, n: 200, k: 328}, config: {tile_m: 64, blocks: 2}}
   - {name: matmul_of_few_rows, pattern: matmul, variant: split_k, dtype: f32, layout: {b: nk}, shape: {m: 5, n: 600, k: 331}}
   - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}
   - {name: matmul_of_f64, pattern: matmul, dtype: f64, shape: {m: 300, n: 99, k: 331}}

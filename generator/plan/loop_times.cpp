@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "generator/plan/gathering_times.hpp"
+#include "generator/plan/wgmma_stages.hpp"
 
 namespace irisgen {
 
@@ -21,6 +22,11 @@ std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& pro
   const auto columns = static_length(problem, products.columns);
   if (!rows || !columns) return std::nullopt;
   return products.count * divide_up(*rows, tile_m) * divide_up(*columns, tile_n) * products.depth_parts;
+}
+
+double average_length(const Problem& problem, const Dimension& of, std::int64_t tile) {
+  const std::int64_t all = static_length(problem, of).value_or(tile);
+  return static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(1, divide_up(all, tile)));
 }
 
 std::int64_t parts_left(std::int64_t tiles, std::int64_t parts, std::int64_t blocks) {
@@ -68,11 +74,8 @@ double fetching_us(const Problem& problem, const Products& products, const Tiles
                            : products.sends_beside   ? 8600
                            : products.sent_bytes > 0 ? 12500
                                                      : 9600;
-  const auto average = [&](const Dimension& of, std::int64_t tile) {
-    const std::int64_t all = static_length(problem, of).value();
-    return static_cast<double>(all) / static_cast<double>(std::max<std::int64_t>(1, divide_up(all, tile)));
-  };
-  const double lines = average(products.rows, tiles.m) + average(products.columns, tiles.n);
+  const double lines =
+      average_length(problem, products.rows, tiles.m) + average_length(problem, products.columns, tiles.n);
   return lines * length(problem, "k") * static_cast<double>(iris::bytes_of(problem.dtype)) / cache_gbs / 1e3;
 }
 
@@ -96,7 +99,8 @@ double sustained_us(const Problem& problem, const Target& target, const Products
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
 /// evenly if these are a power of two. Where blocks send beside their products, or tiles leave, nobody has measured
 /// widths that are no multiple of 64; beside copy engines those below 128 take 6 to 26 % longer than those of 128 on
-/// four H100s.
+/// four H100s. Tiles of one warpgroup's rows are made in one turn: two of 64 x 128 took 47 µs on an H200 where one of
+/// 128 x 96 took 34.
 std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, const Products& products) {
   constexpr std::int64_t narrowest_beside_copies = 128;
   std::vector<Tiles> allowed;
@@ -108,6 +112,9 @@ std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, c
     const bool suits = (!products.completes_tiles || even) && (!sends || tiles.n % 64 == 0) &&
                        (!beside_copies || tiles.n >= narrowest_beside_copies);
     if (!suits && !request.wanted("tile_n")) continue;
+    const bool low = loop.main_loop == MainLoop::wgmma && tiles.m == wgmma_rows;
+    const auto count = tiles_of(request.typical(), products, tiles.m, tiles.n);
+    if (low && !request.wanted("tile_m") && count > request.target.compute_units) continue;
     if (!loop.holds(request.problem, products, tiles)) continue;
     if (allows(request, tiles)) allowed.push_back(tiles);
   }

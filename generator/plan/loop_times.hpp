@@ -13,6 +13,9 @@ namespace irisgen {
 std::optional<std::int64_t> tiles_of(const Problem& problem, const Products& products, std::int64_t tile_m,
                                      std::int64_t tile_n);
 
+/// Of the pieces, `tile` long but for the last, that a dimension is cut into; `tile` if it is dynamic.
+double average_length(const Problem& problem, const Dimension& of, std::int64_t tile);
+
 /// That are left to copies for which the products wait, since AMD's runtime may make kernels of them.
 std::int64_t compute_units_of_copies(const Target& target, const Products& products);
 

@@ -81,16 +81,19 @@ std::int64_t parts_for_blocks(const Request& request, const Products& products, 
 
 std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, const Products& products) {
   constexpr std::int64_t most_parts = 16;
-  const FastLoop* loop = fast_loop_for(request, products).loop;
-  const std::int64_t usual_depth = loop ? choose_for(*loop, request, products).tiles.k : default_tiles(request).k;
+  Products in_parts = products;
+  in_parts.depth_parts = request.wanted("parts").value_or(2);
+  const FastLoop* loop = fast_loop_for(request, in_parts).loop;
+  const std::int64_t usual_depth = loop ? choose_for(*loop, request, in_parts).tiles.k : default_tiles(request).k;
   const std::int64_t tile_k = request.wanted("tile_k").value_or(usual_depth);
   const auto k = static_length(request.typical(), {"k"});
   const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
   const std::int64_t most = std::min<std::int64_t>({slices, most_parts, request.wanted("blocks").value_or(most_parts)});
   std::int64_t parts = std::min<std::int64_t>(2, most);
-  if (loop && k) {
+  if (request.wanted("parts")) {
+    parts = in_parts.depth_parts;
+  } else if (loop && k) {
     const auto us_of = [&](std::int64_t count) {
-      Products in_parts = products;
       in_parts.depth_parts = count;
       return choose_for(*loop, request, in_parts).us;
     };

@@ -29,6 +29,7 @@ struct Alone {
   static constexpr i32 stage_rows = rows_of_stage;
   static constexpr i32 box_rows = rows_of_stage;
   static constexpr i32 stages = stages_;
+  static constexpr i32 stage_groups = 1;
   static constexpr i32 ship_ns = 64;
 };
 

@@ -55,6 +55,29 @@ struct Config : Alone<bf16, bf16, ColumnMajor, 96, 8, 16> {};
 #include "templates/matmul/tiled.hip"
 ENTRY
 }  // namespace few_rows
+/// Both warpgroups take stages, of a ring of which each has more in one round than in the next.
+namespace stages_in_turn {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 5, 24> {
+  static constexpr i32 stage_groups = 2;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace stages_in_turn
+namespace low_tiles {
+struct Config : Alone<f16, f16, RowMajor, 128, 4, 64> {
+  static constexpr i32 tile_m = 64;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace low_tiles
+namespace low_tiles_in_turn {
+struct Config : Alone<e4m3, bf16, ColumnMajor, 96, 3, 64> {
+  static constexpr i32 tile_m = 64;
+  static constexpr i32 stage_groups = 2;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace low_tiles_in_turn
 namespace bytes {
 struct Config : Alone<e4m3, bf16, ColumnMajor, 192, 4> {};
 #include "templates/matmul/tiled.hip"
@@ -217,6 +240,21 @@ TEST(Wgmma, a_stage_holds_no_more_rows_than_there_are) {
 }
 TEST(LargeWgmma, a_stage_is_full_of_the_rows_that_there_are) {
   expect_product<few_rows::Config>(few_rows::entry, {16, 200, 648}, 5);
+}
+TEST(Wgmma, warpgroups_take_stages_in_turn) {
+  for (const i64 depth : {328, 648}) {  // as many of each tile, and one more or less
+    for (const u32 seed : {1u, 2u})
+      expect_product<stages_in_turn::Config>(stages_in_turn::entry, {20, 300, depth}, seed);
+  }
+}
+TEST(Wgmma, a_warpgroup_without_a_stage_waits_for_its_turn) {
+  for (const u32 seed : {1u, 2u}) expect_product<stages_in_turn::Config>(stages_in_turn::entry, {9, 1500, 40}, seed);
+}
+TEST(Wgmma, tiles_have_no_more_rows_than_a_warpgroup) {
+  expect_product<low_tiles::Config>(low_tiles::entry, {150, 136, 200}, 14);
+}
+TEST(Wgmma, such_tiles_are_made_by_two_in_turn) {
+  expect_product<low_tiles_in_turn::Config>(low_tiles_in_turn::entry, {130, 200, 656}, 15);
 }
 TEST(LargeWgmma, sums_of_bytes_are_added_up_stage_by_stage) {
   expect_product<bytes::Config>(bytes::entry, {130, 200, 400}, 6);

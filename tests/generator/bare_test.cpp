@@ -165,7 +165,7 @@ TEST(Bare, LaunchesWhatSuitsTheRowsOfAProduct) {
       "sm_90a");
   const std::size_t few = product.find("    if (m <= 64) {\n");
   ASSERT_NE(few, std::string::npos) << product;
-  EXPECT_EQ(product.find("<<<blocks_with_tiles(132, m, 128, 4096, 64), 384, 0, stream>>>("),
+  EXPECT_EQ(product.find("<<<blocks_with_tiles(132, m, 64, 4096, 64), 384, 0, stream>>>("),
             product.find("<<<blocks_with_tiles(", few));
   expect_contains(product, "static constexpr unsigned blocks_with_tiles(unsigned blocks");
   EXPECT_FALSE(contains(product, "const std::int64_t size"));

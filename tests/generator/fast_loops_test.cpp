@@ -36,7 +36,7 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
   expect_fma("dtype: e4m3, shape: {m: 128, n: 128, k: 128}",
              "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}");
   expect_fma("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 32}",
-             "they take a tile_m of 128; nor without tensor copies: they take a tile_m of 64 or 128");
+             "they take a tile_m of 128 or 64; nor without tensor copies: they take a tile_m of 64 or 128");
   const std::string slowly = "rows of 65 elements are no multiple of 16 bytes; nor without tensor copies: they take ";
   const std::string odd = "dtype: bf16, shape: {m: 128, n: 128, k: 65}, config: ";
   expect_fma(odd + "{threads: 128}", slowly + "blocks of 256 threads");
@@ -73,7 +73,8 @@ TEST(MainLoop, IsOfMatrixUnitsForRowsThatBeginAnywhere) {
   expect_packed("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}",
                 "rows of n elements may be no multiple of 16 bytes" + shifted);
   expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
-  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 64}, config: {tile_m: 64}", "they take a tile_m of 128");
+  expect_packed("variant: split_k, dtype: bf16, shape: {m: 128, n: 128, k: 128}, config: {tile_m: 64, parts: 2}",
+                "they take a tile_m of 128");
   const KernelPlan fused = plan("all_gather_matmul",
                                 "variant: workgroup_specialized, world: 2, dtype: bf16, layout: {b: nk}, "
                                 "shape: {m: 512, n: 256, k: 130}",
@@ -327,7 +328,7 @@ TEST(MainLoop, TakesTheTileThatSuitsTheProduct) {
         .kernels[0]
         .number("tile_n");
   };
-  EXPECT_EQ(tile_n("m: 512, n: 1280, k: 8192"), 64);
+  EXPECT_EQ(tile_n("m: 512, n: 1280, k: 8192"), 128);
   EXPECT_EQ(tile_n("m: 1024, n: 1280, k: 8192"), 128);
   EXPECT_EQ(tile_n("m: 4096, n: 1280, k: 8192"), 192);
   EXPECT_EQ(tile_n("m: 8192, n: 1280, k: 8192"), 128);
@@ -369,13 +370,14 @@ TEST(MainLoop, TakesNarrowTilesWhereTheyAreFewest) {
   EXPECT_EQ(planned("layout: {b: nk}").kernels[0].number("tile_n"), 64);
   EXPECT_EQ(planned("layout: {b: nk}").variant, "tiled");
   EXPECT_EQ(planned("layout: {b: kn}").variant, "tiled");
-  EXPECT_EQ(planned("layout: {b: kn}").kernels[0].number("tile_n"), 64);
+  EXPECT_EQ(planned("layout: {b: kn}").kernels[0].number("tile_n"), 128) << "of 64 rows";
   const auto tiled_us = [](const std::string& m) {
-    const Plan narrow = plan("matmul",
-                             "world: 1, dtype: bf16, layout: {b: nk}, variant: tiled, config: {tile_n: 64}, "
-                             "shape: {n: 1024, k: 8192, m: " +
-                                 m + "}",
-                             "sm_90a");
+    const Plan narrow =
+        plan("matmul",
+             "world: 1, dtype: bf16, layout: {b: nk}, variant: tiled, config: {tile_m: 128, tile_n: 64}, "
+             "shape: {n: 1024, k: 8192, m: " +
+                 m + "}",
+             "sm_90a");
     return narrow.prediction.time_us;
   };
   EXPECT_GT(tiled_us("120"), tiled_us("128") + 1) << "two warpgroups, each with half of the rows";

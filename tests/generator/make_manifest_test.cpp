@@ -99,7 +99,7 @@ TEST(MakeManifest, SaysWhatTensorCopiesRead) {
   // A part's maps are of the whole's buffers.
   const Manifest parts = manifest_of(layer + "bulk_synchronous, shape: {m: 512, n: 256, k: 64}}", "sm_90a");
   EXPECT_EQ(std::get<iris::LaunchStep>(parts.schedules[0].steps.back().action).maps,
-            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 128, 64},
+            (std::vector<MatrixMap>{{"gathered", Dtype::bf16, {"m"}, {"k"}, 64, 64},
                                     {"b", Dtype::bf16, {"k"}, {"n"}, 64, 64}}));
 }
 

@@ -71,12 +71,14 @@ TEST(SplitK, IsTakenWhereTilesAreFew) {
   };
   EXPECT_EQ(chosen("m: 16, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 64, n: 1280, k: 8192"), "split_k");
-  EXPECT_EQ(chosen("m: 96, n: 4096, k: 4096"), "split_k");
+  EXPECT_EQ(chosen("m: 96, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 1024, n: 1280, k: 8192"), "split_k");
   EXPECT_EQ(chosen("m: 1, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 64, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 8192, k: 8192"), "tiled");
+  EXPECT_EQ(chosen("m: 96, n: 4096, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 128, n: 4096, k: 4096"), "tiled");
+  EXPECT_EQ(chosen("m: 512, n: 1024, k: 4096"), "tiled");
   EXPECT_EQ(chosen("m: 256, n: 2048, k: 2048"), "tiled");
   EXPECT_EQ(chosen("m: 16, n: 8192, k: 3584"), "tiled");
   EXPECT_EQ(chosen("m: 128, n: 7168, k: 2048"), "tiled");

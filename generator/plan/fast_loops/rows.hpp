@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "generator/plan/fast_loops.hpp"
@@ -50,11 +51,13 @@ constexpr std::array<Tiles, count> tiles_in(const std::array<Measured, count>& t
   return tiles;
 }
 
-/// The row of one of its tiles.
+/// The row of one of its tiles. Throws std::logic_error if it has none.
 template <typename Measured, std::size_t count>
 const Measured& row_of(const std::array<Measured, count>& table, const Tiles& tiles) {
-  return *std::ranges::find_if(table,
-                               [&](const Measured& row) { return row.tiles.m == tiles.m && row.tiles.n == tiles.n; });
+  const auto row = std::ranges::find_if(
+      table, [&](const Measured& each) { return each.tiles.m == tiles.m && each.tiles.n == tiles.n; });
+  if (row == table.end()) throw std::logic_error("no such tile has been measured");
+  return *row;
 }
 
 }  // namespace irisgen

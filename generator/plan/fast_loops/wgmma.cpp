@@ -16,9 +16,9 @@ struct WgmmaShares {
   double of_16_bits;
   double of_bytes;
 };
-/// At depths of 1024 to 8192. Alone narrow tiles were measured in few turns, on an H100; beside links, where operands
-/// come later, on H200s, of 8 bits on an H100. Between a tile and the next some time is lost, less where a warp stores
-/// a tile's rows in place of copies.
+/// At depths of 1024 to 8192. Alone narrow tiles were measured in few turns, on an H100, those of 64 rows in one, on an
+/// H200; beside links, where operands come later, on H200s, of 8 bits on an H100. Between a tile and the next some time
+/// is lost, less where a warp stores a tile's rows in place of copies.
 struct WgmmaMeasured {
   Tiles tiles;
   WgmmaShares alone;
@@ -26,8 +26,8 @@ struct WgmmaMeasured {
   double between_copies_us;
   double between_stores_us;
 };
-constexpr Tiles wgmma_tile(std::int64_t columns) {
-  return {128, columns, wgmma_depth, 384, 16};
+constexpr Tiles wgmma_tile(std::int64_t columns, std::int64_t rows = 2 * wgmma_rows) {
+  return {rows, columns, wgmma_depth, 384, 16};
 }
 constexpr std::array wgmma_table = {WgmmaMeasured{wgmma_tile(256), {1, 0}, {1, 0}, 1.5, 1.5},
                                     WgmmaMeasured{wgmma_tile(224), {0.975, 0}, {0.99, 0}, 1.9, 1.9},
@@ -35,24 +35,39 @@ constexpr std::array wgmma_table = {WgmmaMeasured{wgmma_tile(256), {1, 0}, {1, 0
                                     WgmmaMeasured{wgmma_tile(160), {0.98, 1.04}, {0.96, 1.01}, 1.9, 1.9},
                                     WgmmaMeasured{wgmma_tile(128), {0.965, 1.02}, {0.95, 0.92}, 2.5, 1.9},
                                     WgmmaMeasured{wgmma_tile(96), {0.94, 0.92}, {0.78, 0.76}, 2.8, 1.6},
-                                    WgmmaMeasured{wgmma_tile(64), {0.80, 0.86}, {0.61, 0.61}, 4.5, 1.3}};
+                                    WgmmaMeasured{wgmma_tile(64), {0.80, 0.86}, {0.61, 0.61}, 4.5, 1.3},
+                                    WgmmaMeasured{wgmma_tile(128, wgmma_rows), {1, 0}, {1, 0}, 2.5, 0.6},
+                                    WgmmaMeasured{wgmma_tile(64, wgmma_rows), {0.80, 0.86}, {0.61, 0.61}, 4.5, 0.6}};
 constexpr std::array wgmma_tiles = tiles_in(wgmma_table);
 
+/// Tiles of 64 rows, that is. To add up parts of them takes longer than it saves, measured on an H200; beside links
+/// nobody has measured them.
+bool takes_low_tiles(const Products& products) {
+  return is_alone(products) && products.depth_parts == 1;
+}
+
 /// Of 8-bit elements each sum takes two registers: one of a stage, one of all; beside tiles that are gone through once
-/// more there are fewer. Results of 32 bits take twice the shared memory. Where B is contiguous along n, copies bring
-/// panels of 64 columns.
+/// more there are fewer; one warpgroup alone, which waits for the products of each stage, takes 1.2 to 1.4 times as
+/// long for 128 columns of 64 rows as two for 64 of 128 (an H200). Results of 32 bits take twice the shared memory.
+/// Where B is contiguous along n, copies bring panels of 64 columns.
 bool wgmma_holds(const Problem& problem, const Products& products, const Tiles& tiles) {
+  const bool low = tiles.m == wgmma_rows;
+  if (low && !takes_low_tiles(products)) return false;
   const bool in_panels = problem.layout_b == iris::Layout::kn;
   const int bytes = iris::bytes_of(problem.dtype);
-  const std::int64_t widest_of_bytes = products.completes_tiles ? 128 : 192;
+  const std::int64_t widest_of_bytes = low ? 64 : products.completes_tiles ? 128 : 192;
   return tiles.n <= (bytes == 1 ? widest_of_bytes : bytes == 2 ? 256 : 128) && (!in_panels || tiles.n % 64 == 0);
 }
 
-std::string wgmma_widths(const Problem& problem, const Products& products) {
+/// Of tiles of so many rows.
+std::string wgmma_widths(const Problem& problem, const Products& products, std::int64_t rows) {
+  const auto lower = std::ranges::find(wgmma_tiles, wgmma_rows, &Tiles::m);
+  const std::span<const Tiles> tiles =
+      rows == wgmma_rows ? std::span(lower, wgmma_tiles.end()) : std::span(wgmma_tiles.begin(), lower);
   const int bytes = iris::bytes_of(problem.dtype);
-  return alternatives(problem, products, wgmma_tiles, wgmma_holds,
-                      [](const Tiles& tiles) { return std::to_string(tiles.n); }) +
-         (bytes != 2                             ? " for elements of " + std::to_string(8 * bytes) + " bits"
+  return alternatives(problem, products, tiles, wgmma_holds, [](const Tiles& each) { return std::to_string(each.n); }) +
+         (rows == wgmma_rows                     ? " for a tile_m of " + std::to_string(rows)
+          : bytes != 2                           ? " for elements of " + std::to_string(8 * bytes) + " bits"
           : problem.layout_b == iris::Layout::kn ? " for a B as (k,n)"
                                                  : "");
 }
@@ -75,10 +90,15 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
     if (static_length(problem, rows).value_or(0) > INT32_MAX) return rows.extent + " is over 2^31";
   }
   if (differs(request, "threads", {384})) return "they take blocks of 384 threads";
-  if (differs(request, "tile_m", {128})) return "they take a tile_m of 128";
+  const bool low = takes_low_tiles(products);
+  if (differs(request, "tile_m", {2 * wgmma_rows, low ? wgmma_rows : 2 * wgmma_rows})) {
+    return low ? "they take a tile_m of 128 or 64" : "they take a tile_m of 128";
+  }
   const bool has_width = std::ranges::any_of(
       wgmma_tiles, [&](const Tiles& tiles) { return wgmma_holds(problem, products, tiles) && allows(request, tiles); });
-  if (!has_width) return "they take a tile_n of " + wgmma_widths(problem, products);
+  if (!has_width) {
+    return "they take a tile_n of " + wgmma_widths(problem, products, request.wanted("tile_m").value_or(0));
+  }
   const std::int64_t depth = depth_of(problem, wgmma_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
@@ -88,14 +108,16 @@ std::string obstacle_to_wgmma(const Request& request, const Products& products) 
 bool multiplies_columns(const Problem& problem, const Products& products, const Tiles& tiles) {
   const bool of_16_bits = iris::bytes_of(problem.dtype) == 2 && iris::bytes_of(problem.result) == 2;
   return tiles.n == 64 && problem.layout_b == iris::Layout::nk && of_16_bits && products.depth_parts == 1 &&
-         wgmma_stage_rows(tiles.m, static_length(problem, products.rows)) == tiles.m;
+         wgmma_stage_rows(tiles.m, static_length(problem, products.rows)) == 2 * wgmma_rows;
 }
 
-/// Of stages of few rows, as fast as they come: one thread asks for them, and one port of the compute unit brings them.
-double arriving_us(std::int64_t stage_rows, const Tiles& tiles, double k) {
+/// Of stages for one warpgroup, as fast as they come: one thread asks for them, and one port of the compute unit brings
+/// them.
+double arriving_us(const Problem& problem, const Products& products, const Tiles& tiles, double k) {
   constexpr double stage_us = 0.124;  // measured on an H100
-  constexpr double port_gbs = 112;    // measured there
-  const auto bytes = static_cast<double>((stage_rows + tiles.n) * wgmma_row_bytes);
+  constexpr double port_gbs = 123;    // measured on an H200, of all compute units at once
+  const double lines = average_length(problem, products.rows, tiles.m) + static_cast<double>(tiles.n);
+  const double bytes = lines * static_cast<double>(wgmma_row_bytes);
   return k / static_cast<double>(wgmma_depth) * std::max(stage_us, bytes / port_gbs / 1e3);
 }
 
@@ -118,9 +140,10 @@ double wgmma_tile_us(const Problem& problem, const Target& target, const Product
   const bool stored = products.shipped_bytes == 0;
   const double between_us = stored ? row.between_stores_us : row.between_copies_us;
   const std::int64_t stage_rows = wgmma_stage_rows(tiles.m, static_length(problem, products.rows));
-  const bool by_one_warpgroup = stage_rows <= tiles.m / 2;
-  if (!by_one_warpgroup || !target.measured) return tile_us(target, tiles, k, share, between_us);
-  return std::max(arriving_us(stage_rows, tiles, k), tile_us(target, tiles, k, share, 0) / 2) + between_us;
+  if (stage_rows > wgmma_rows || !target.measured) return tile_us(target, tiles, k, share, between_us);
+  Tiles of_one = tiles;
+  of_one.m = wgmma_rows;
+  return std::max(arriving_us(problem, products, tiles, k), tile_us(target, of_one, k, share, 0)) + between_us;
 }
 
 }  // namespace

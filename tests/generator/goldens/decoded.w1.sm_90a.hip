@@ -19,11 +19,12 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 96;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 4;    // tiles from top to bottom
-  static constexpr i32 stage_rows = 16;  // rows of A in a stage
-  static constexpr i32 box_rows = 16;    // rows of A in one copy
-  static constexpr i32 stages = 14;      // of both operands, on their way
-  static constexpr i32 vector = 8;       // elements in one access
+  static constexpr i32 tile_band = 4;     // tiles from top to bottom
+  static constexpr i32 stage_rows = 16;   // rows of A in a stage
+  static constexpr i32 box_rows = 16;     // rows of A in one copy
+  static constexpr i32 stages = 14;       // of both operands, on their way
+  static constexpr i32 stage_groups = 1;  // warpgroups that take stages in turn
+  static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 126;
   static constexpr i32 min_blocks_per_sm = 1;
   using Element = bf16;

@@ -19,11 +19,12 @@ struct Config {
   static constexpr i32 tile_m = 128;
   static constexpr i32 tile_n = 64;
   static constexpr i32 tile_k = 64;
-  static constexpr i32 tile_band = 2;    // tiles from top to bottom
-  static constexpr i32 stage_rows = 64;  // rows of A in a stage
-  static constexpr i32 box_rows = 64;    // rows of A in one copy
-  static constexpr i32 stages = 13;      // of both operands, on their way
-  static constexpr i32 vector = 8;       // elements in one access
+  static constexpr i32 tile_band = 2;     // tiles from top to bottom
+  static constexpr i32 stage_rows = 64;   // rows of A in a stage
+  static constexpr i32 box_rows = 64;     // rows of A in one copy
+  static constexpr i32 stages = 13;       // of both operands, on their way
+  static constexpr i32 stage_groups = 2;  // warpgroups that take stages in turn
+  static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 128;
   static constexpr i32 min_blocks_per_sm = 1;
   static constexpr i32 line = 6;    // elements in a line

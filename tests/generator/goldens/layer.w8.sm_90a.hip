@@ -22,6 +22,7 @@ struct Config {
   static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 128;    // rows of A in one copy
   static constexpr i32 stages = 8;        // of both operands, on their way
+  static constexpr i32 stage_groups = 1;  // warpgroups that take stages in turn
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 72;
   static constexpr i32 comm_blocks = 8;  // that push rows to the peers

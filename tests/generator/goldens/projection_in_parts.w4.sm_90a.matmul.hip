@@ -23,6 +23,7 @@ struct Config {
   static constexpr i32 stage_rows = 128;  // rows of A in a stage
   static constexpr i32 box_rows = 128;    // rows of A in one copy
   static constexpr i32 stages = 8;        // of both operands, on their way
+  static constexpr i32 stage_groups = 1;  // warpgroups that take stages in turn
   static constexpr i32 vector = 8;        // elements in one access
   static constexpr i32 blocks = 132;
   static constexpr i32 min_blocks_per_sm = 1;

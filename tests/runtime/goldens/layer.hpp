@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_0f6387e476a47def {
+inline namespace builds_cc9cb898b79a85c4 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_0f6387e476a47def
+}  // namespace builds_cc9cb898b79a85c4
 }  // namespace irisgen_kernels

@@ -10,18 +10,21 @@
 ///
 /// The first warpgroup moves data: one warp fills the stages, one ships finished tiles, two complete them, or ship
 /// them, too. Where rows of other ranks are multiplied, the last waits for these, and a thread of the one before may
-/// send this rank's. Of the other warpgroups each multiplies 64 rows of every tile, or one makes it transposed; those
-/// of the last it sends itself if they go to the output; then it helps to complete. All walk the same tiles and meet in
-/// barriers in shared memory, so that loads, products and stores of neighbouring tiles overlap.
+/// send this rank's. Of the other warpgroups each multiplies 64 rows of every tile, or one makes it transposed, or, of
+/// 64 rows and less, one or both in turn, stage by stage, which the first adds up; those of the last it sends itself if
+/// they go to the output; then it helps to complete. All walk the same tiles and meet in barriers in shared memory, so
+/// that loads, products and stores of neighbouring tiles overlap.
 ///
-/// Config names threads (384), tile_m (128), tile_n (a multiple of 32 from 64 to 256), tile_k (128 bytes of elements),
-/// stages, stage_rows (tile_m, or what there is), box_rows (of A in one copy; they divide stage_rows), LayoutB, Element
-/// and Result, and, where finished tiles are images, ship_ns (nanoseconds in which one leaves for another rank). B that
-/// is not contiguous along k takes a tile_n of 64, 128, 192 or 256. Elements of 8 and 32 bits are contiguous along k in
-/// B, too, and tile_n is 192 at most of the former, since each sum takes two registers, and 128 of the latter, whose
-/// results take twice the shared memory. Tensor copies round f32 to tf32. Rows of A and of B are multiples of 16 bytes.
-/// The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles
-/// leave row by row in plain bulk copies, and so may go to any rank, is our own.
+/// Config names threads (384), tile_m (128 or 64), tile_n (a multiple of 32 from 64 to 256), tile_k (128 bytes of
+/// elements), stages, stage_rows (tile_m, or what there is), stage_groups (of warpgroups that take stages in turn: 1,
+/// or 2 of no more than 64 rows, of whole tiles whose operands nobody waits for), box_rows (of A in one copy; they
+/// divide stage_rows), LayoutB, Element and Result, and, where finished tiles are images, ship_ns (nanoseconds in which
+/// one leaves for another rank). B that is not contiguous along k takes a tile_n of 64, 128, 192 or 256. Elements of 8
+/// and 32 bits are contiguous along k in B, too, and tile_n is 192 at most of the former, since each sum takes two
+/// registers, and 128 of the latter, whose results take twice the shared memory. Tensor copies round f32 to tf32. Rows
+/// of A and of B are multiples of 16 bytes. The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised
+/// persistent kernels; that finished tiles leave row by row in plain bulk copies, and so may go to any rank, is our
+/// own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -118,6 +121,7 @@ struct WarpgroupMma {
   static constexpr int third_of_registers = 168;
 
   static constexpr int waiting_warp = 3;
+  static constexpr int warpgroups = 2;  // that multiply
 
   /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
   template <typename Config, int shippers, typename Tiles, typename Beside>
@@ -126,10 +130,14 @@ struct WarpgroupMma {
     using Block = MultiplyingBlock<Config>;
     static_assert(!waits_for_operands<Tiles> || (shippers < waiting_warp && !completes_tiles<Tiles>),
                   "the last warp has one thing to do");
+    static_assert(Config::stage_groups == 1 || (!waits_for_operands<Tiles> && Tiles::parts == 1),
+                  "all that multiply see at which stage a block gives up, and parts are of two warpgroups' rows");
+    static_assert(Config::tile_m == warpgroups * rows_of_warpgroup || Tiles::parts == 1,
+                  "parts are of two warpgroups' rows");
     if (thread_index() == 0) {
       for (int stage = 0; stage < Config::stages; ++stage) {
         platform::init_barrier(block.full[stage], 1);
-        platform::init_barrier(block.empty[stage], Config::tile_m / rows_of_warpgroup);
+        platform::init_barrier(block.empty[stage], warpgroups / Config::stage_groups);
       }
       platform::init_barrier(block.staged, Block::multiplying_warps);
       platform::init_barrier(block.shipped, 1);
@@ -168,7 +176,8 @@ struct WarpgroupMma {
     return block.failed == 0;
   }
 
-  /// A warpgroup multiplies its 64 rows of each tile, or one all columns, and leaves the results in shared memory.
+  /// A warpgroup multiplies its 64 rows of each tile, or one all columns, or its stages of 64 rows, and leaves the
+  /// results in shared memory.
   template <typename Config, typename Tiles>
   __device__ static void multiply(MultiplyingBlock<Config>& block, const Tiles& tiles, i64 first, i64 stride) {
     using Element = typename Config::Element;
@@ -183,9 +192,17 @@ struct WarpgroupMma {
     const int group = platform::uniform(thread_index() / warpgroup_threads) - 1;
     constexpr bool by_columns = multiplies_columns<Config> && Tiles::parts == 1;
     constexpr int width = by_columns ? Config::tile_m : Config::tile_n;
-    const bool multiplies = (Config::stage_rows > rows_of_warpgroup && !by_columns) || group == 0;
+    constexpr bool by_rows = Config::stage_rows > rows_of_warpgroup && !by_columns;
+    constexpr int groups = Config::stage_groups;
+    const bool multiplies = by_rows || groups == warpgroups || group == 0;
+    const bool has_results = by_rows || group == 0;
     StageTurn<Config> turn;
-    StageTurn<Config> freed;
+    i32 first_stage = 0;  // of the tile's, that the warpgroup takes
+    if (groups == warpgroups && group == 1) {
+      turn.advance();
+      first_stage = 1;
+    }
+    StageTurn<Config> freed = turn;
     u32 shipments = 0;
     [[maybe_unused]] bool arrived = true;
     for (i64 number = first; number < tiles.count(); number += stride) {
@@ -205,18 +222,21 @@ struct WarpgroupMma {
         platform::fence_sums(sums);
       }
       f32 totals[adds_stages ? width / 2 : 1] = {};
-      platform::wait_barrier(block.full[turn.stage], turn.parity);
-      if (number == block.stop) {
-        platform::wait_barrier(block.shipped, ++shipments & 1);
-        signal_staged<Config>(block);  // the shipping warp gives up, too
-        return;
+      if constexpr (waits_for_operands<Tiles>) {
+        platform::wait_barrier(block.full[turn.stage], turn.parity);
+        if (number == block.stop) {
+          platform::wait_barrier(block.shipped, ++shipments & 1);
+          signal_staged<Config>(block);  // the shipping warp gives up, too
+          return;
+        }
       }
-      for (i32 k = 0; k < stages; ++k) {
+      for (i32 k = first_stage; k < stages; k += groups) {
         platform::wait_barrier(block.full[turn.stage], turn.parity);
         const auto& stage = block.stages[turn.stage];
         const u32 rows_of_a = platform::shared_address(stage.a);
         const u32 rows_of_b = platform::shared_address(stage.b);
-        const u32 own_rows = by_columns ? rows_of_b : rows_of_a + group * rows_of_warpgroup * staged_row_bytes;
+        const u32 first_row = by_rows ? group * rows_of_warpgroup : 0;
+        const u32 own_rows = by_columns ? rows_of_b : rows_of_a + first_row * staged_row_bytes;
         const u32 a = platform::matrix_descriptor(own_rows, 0);
         const u32 b =
             platform::matrix_descriptor(by_columns ? rows_of_a : rows_of_b, transposed ? 64 * staged_row_bytes : 0);
@@ -231,12 +251,13 @@ struct WarpgroupMma {
           platform::wait_products<pending>();
           if constexpr (adds_stages) add_to(totals, sums);
         }
-        if (k >= pending) free_stage<Config>(block, freed);
-        turn.advance();
+        if (k >= first_stage + pending * groups) free_stage<Config>(block, freed);
+        turn.template advance<groups>();
       }
       platform::wait_products();
       platform::fence_sums(sums);
-      if (pending > 0) free_stage<Config>(block, freed);
+      if (pending > 0 && (groups == 1 || first_stage < stages)) free_stage<Config>(block, freed);
+      if constexpr (groups == warpgroups) first_stage = (first_stage + stages) % groups;
       if constexpr (adds_stages) {
 #pragma unroll
         for (int i = 0; i < width / 2; ++i) sums[i] = totals[i] * scale;
@@ -250,19 +271,20 @@ struct WarpgroupMma {
         }
       }
       platform::wait_barrier(block.shipped, ++shipments & 1);
+      if constexpr (groups == warpgroups) add_sums_of_second<Config>(block, group, sums);
       const auto place = tiles.place(tile);
       constexpr bool to_output = goes_to_output<decltype(tiles.place(tile))>;
       constexpr bool by_template = is_sent_by_template<decltype(tiles.place(tile))>;
       constexpr u32 threads = MultiplyingBlock<Config>::multiplying_warps * 32;
       const bool sends = (to_output || by_template) && is_last_tile(tiles, number, stride);
       if constexpr (by_columns) {
-        if (multiplies) block.finished.put_columns(place, sums);
-      } else if (multiplies) {
+        if (has_results) block.finished.put_columns(place, sums);
+      } else if (has_results) {
         block.finished.put(place, group * rows_of_warpgroup, sums);
       }
       if (sends && (by_columns || by_template)) platform::sync_group_and(true, multiplying_group<Config>, threads);
       if constexpr (to_output) {
-        if (sends && (multiplies || by_columns)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
+        if (sends && (has_results || by_columns)) block.finished.send_own_rows(place, group * rows_of_warpgroup);
       }
       if constexpr (by_template) {
         const ThreadGroup all = {platform::opaque(thread_index() - warpgroup_threads), threads};
@@ -300,10 +322,34 @@ struct WarpgroupMma {
     for (int i = 0; i < count; ++i) totals[i] += sums[i];
   }
 
+  /// The first warpgroup's sums become those of both. The place of finished tiles is free, and so it is afterwards for
+  /// the first.
+  template <typename Config, int count>
+  __device__ __forceinline__ static void add_sums_of_second(MultiplyingBlock<Config>& block, int group,
+                                                            f32 (&sums)[count]) {
+    f32* const four_of = block.sums_of_second + platform::opaque(thread_index() % warpgroup_threads) * 4;
+    if (group == 1) {
+#pragma unroll
+      for (int i = 0; i < count; i += 4) {
+        const Pack<f32, 4> four = {{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]}};
+        reinterpret_cast<Pack<f32, 4>&>(four_of[i * warpgroup_threads]) = four;
+      }
+    }
+    platform::sync_group_and(true, multiplying_group<Config>, warpgroups * warpgroup_threads);
+    if (group == 1) return;
+#pragma unroll
+    for (int i = 0; i < count; i += 4) {
+      const auto four = reinterpret_cast<const Pack<f32, 4>&>(four_of[i * warpgroup_threads]);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) sums[i + j] += four[j];
+    }
+    platform::sync_group_and(true, first_warpgroup<Config>, warpgroup_threads);
+  }
+
   template <typename Config>
   __device__ __forceinline__ static void free_stage(MultiplyingBlock<Config>& block, StageTurn<Config>& freed) {
     if (thread_index() % warpgroup_threads == 0) platform::arrive(block.empty[freed.stage]);
-    freed.advance();
+    freed.template advance<Config::stage_groups>();
   }
 
   template <typename Config>

@@ -9,7 +9,6 @@
 namespace iris::device {
 
 constexpr int warpgroup_threads = 128;
-constexpr int rows_of_warpgroup = 64;
 
 /// Its shared memory.
 template <typename Config>
@@ -19,11 +18,15 @@ struct MultiplyingBlock {
   static_assert((sizeof(typename Config::Result) == 2 || sizeof(typename Config::Result) == 4) &&
                     sizeof(typename Config::Accumulate) == 4,
                 "sums in f32 become 16 bits, or stay what they are");
-  static_assert(Config::tile_m == 2 * rows_of_warpgroup && Config::threads == 3 * warpgroup_threads,
-                "a warpgroup moves data, and two multiply 64 rows of a tile each");
+  static_assert((Config::tile_m == 2 * rows_of_warpgroup || Config::tile_m == rows_of_warpgroup) &&
+                    Config::threads == 3 * warpgroup_threads,
+                "a warpgroup moves data, and two multiply 64 rows of a tile each, or one does");
+  static_assert(Config::stage_groups == 1 || (Config::stage_groups == 2 && Config::stage_rows <= rows_of_warpgroup),
+                "where a stage has rows for one, both may take stages in turn");
 
   static constexpr i64 never = i64{1} << 62;  ///< a tile that there is not, to stop at
   static constexpr u32 no_more = 1U << 31;    ///< slices come, since a wait ran out of time
+  static constexpr int handed_over = Config::stage_groups == 2 ? rows_of_warpgroup * Config::tile_n : 1;  ///< sums
   static constexpr int multiplying_warps = (Config::threads - warpgroup_threads) / 32;
 
   /// A stage of each operand: A in rows of tile_k; B in the same way where it is contiguous along k, else in panels
@@ -33,7 +36,10 @@ struct MultiplyingBlock {
     Element b[Config::tile_n * Config::tile_k];
   };
   Stage stages[Config::stages];
-  FinishedTile<Config> finished;
+  union {
+    FinishedTile<Config> finished;
+    f32 sums_of_second[handed_over];  ///< on their way to the first warpgroup
+  };
   u64 full[Config::stages];   ///< the stage's copies have come
   u64 empty[Config::stages];  ///< its products are done
   u64 staged;                 ///< a finished tile is in shared memory
@@ -51,9 +57,11 @@ struct StageTurn {
   int stage = 0;
   u32 parity = 0;
 
+  template <int by = 1>
   __device__ __forceinline__ void advance() {
-    if (++stage == Config::stages) {
-      stage = 0;
+    stage += by;
+    if (stage >= Config::stages) {
+      stage -= Config::stages;
       parity ^= 1;
     }
   }
@@ -64,6 +72,8 @@ template <typename Config>
 constexpr u32 multiplying_group = TileTeams<Config>::most;
 template <typename Config>
 constexpr u32 shipping_group = multiplying_group<Config> + 1;
+template <typename Config>
+constexpr u32 first_warpgroup = shipping_group<Config> + 1;
 
 /// Whether a tile belongs in the output matrix, rather than in an image that other ranks are sent.
 template <typename Place>

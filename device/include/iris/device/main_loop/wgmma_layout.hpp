@@ -6,6 +6,9 @@
 /// stages in which that loop reads them, so that each travels, and is read, in one piece.
 namespace iris::device {
 
+/// Of one instruction.
+inline constexpr int rows_of_warpgroup = 64;
+
 /// A stage of A has stage_rows rows of tile_k elements, of so many bytes, swizzled in groups of eight rows.
 inline constexpr int staged_row_bytes = 128;
 
@@ -14,7 +17,7 @@ inline constexpr int staged_row_bytes = 128;
 /// less time by a tenth or so.
 template <typename Config>
 inline constexpr bool multiplies_columns =
-    Config::tile_n == 64 && Config::stage_rows == Config::tile_m && Config::LayoutB::contiguous_along_k &&
+    Config::tile_n == 64 && Config::stage_rows == 2 * rows_of_warpgroup && Config::LayoutB::contiguous_along_k &&
     sizeof(typename Config::Element) == 2 && sizeof(typename Config::Result) == 2;
 
 /// A matrix in boxes, as the host has prepared them for the tensor memory accelerator.
