@@ -28,6 +28,8 @@ struct FastLoop {
   std::span<const std::int64_t> sending_blocks;  ///< to choose from, where those blocks send operands
   std::string (*obstacle)(const Request&, const Products&);
   bool (*holds)(const Problem&, const Products&, const Tiles&);  ///< whether a block has room for such a tile
+  bool (*suits)(const Request&, const Products&,
+                const Tiles&) = nullptr;  ///< whether the Plan may take it; any if none
   double (*tile_us)(const Problem&, const Target&, const Products&, const Tiles&, double k);
   std::string_view called;  ///< what a product goes without that takes another loop
   std::string_view reason;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "generator/plan/gathering_times.hpp"
-#include "generator/plan/wgmma_stages.hpp"
 
 namespace irisgen {
 
@@ -98,23 +97,16 @@ double sustained_us(const Problem& problem, const Target& target, const Products
 
 /// Those of the tiles that `config:` allows; at least one. Threads that go through finished tiles divide their rows
 /// evenly if these are a power of two. Where blocks send beside their products, or tiles leave, nobody has measured
-/// widths that are no multiple of 64; beside copy engines those below 128 take 6 to 26 % longer than those of 128 on
-/// four H100s. Tiles of one warpgroup's rows are made in one turn: two of 64 x 128 took 47 µs on an H200 where one of
-/// 128 x 96 took 34.
+/// widths that are no multiple of 64.
 std::vector<Tiles> allowed_tiles(const FastLoop& loop, const Request& request, const Products& products) {
-  constexpr std::int64_t narrowest_beside_copies = 128;
   std::vector<Tiles> allowed;
   for (Tiles tiles : loop.tiles) {
     tiles.k = depth_of(request.problem, tiles.k);
     const bool even = std::has_single_bit(static_cast<std::uint64_t>(tiles.n));
     const bool sends = products.sends_beside || products.shipped_bytes > 0;
-    const bool beside_copies = products.by_copy_engine && loop.main_loop == MainLoop::wgmma;
-    const bool suits = (!products.completes_tiles || even) && (!sends || tiles.n % 64 == 0) &&
-                       (!beside_copies || tiles.n >= narrowest_beside_copies);
+    const bool suits = (!products.completes_tiles || even) && (!sends || tiles.n % 64 == 0);
     if (!suits && !request.wanted("tile_n")) continue;
-    const bool low = loop.main_loop == MainLoop::wgmma && tiles.m == wgmma_rows;
-    const auto count = tiles_of(request.typical(), products, tiles.m, tiles.n);
-    if (low && !request.wanted("tile_m") && count > request.target.compute_units) continue;
+    if (loop.suits && !loop.suits(request, products, tiles)) continue;
     if (!loop.holds(request.problem, products, tiles)) continue;
     if (allows(request, tiles)) allowed.push_back(tiles);
   }

@@ -90,9 +90,7 @@ std::int64_t choose_depth_parts(const Request& request, KernelPlan& kernel, cons
   const std::int64_t slices = k ? std::max<std::int64_t>(1, divide_up(*k, tile_k)) : most_parts;
   const std::int64_t most = std::min<std::int64_t>({slices, most_parts, request.wanted("blocks").value_or(most_parts)});
   std::int64_t parts = std::min<std::int64_t>(2, most);
-  if (request.wanted("parts")) {
-    parts = in_parts.depth_parts;
-  } else if (loop && k) {
+  if (loop && k && !request.wanted("parts")) {
     const auto us_of = [&](std::int64_t count) {
       in_parts.depth_parts = count;
       return choose_for(*loop, request, in_parts).us;

@@ -161,9 +161,9 @@ void choose_tiles(const Request& request, KernelPlan& kernel, const Products& pr
     const std::int64_t box_rows = wgmma_box_rows(products, stage_rows);
     add_number(kernel, "box_rows", box_rows, "rows of A in one copy",
                box_rows < stage_rows ? "of which one comes while another leaves" : "those of a stage");
-    add_number(kernel, "stages", wgmma_stages(request, products, tiles, stage_rows), "of both operands, on their way",
-               "as many as shared memory holds beside a finished tile");
     const std::int64_t groups = wgmma_stage_groups(request.problem, products, stage_rows, tiles.n);
+    add_number(kernel, "stages", wgmma_stages(request, products, tiles, stage_rows, groups),
+               "of both operands, on their way", "as many as shared memory holds beside a finished tile");
     add_number(kernel, "stage_groups", groups, "warpgroups that take stages in turn",
                groups > 1                 ? "one alone would wait for each product"
                : stage_rows <= wgmma_rows ? "one has all rows of a tile"

@@ -29,14 +29,13 @@ std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows) {
   return halves ? stage_rows / 2 : stage_rows;
 }
 
-std::int64_t wgmma_stages(const Request& request, const Products& products, const Tiles& tiles,
-                          std::int64_t stage_rows) {
+std::int64_t wgmma_stages(const Request& request, const Products& products, const Tiles& tiles, std::int64_t stage_rows,
+                          std::int64_t groups) {
   constexpr std::int64_t most = 16;
   constexpr std::int64_t barriers = 1024;
   constexpr std::int64_t padding = 8;  // of a finished tile's rows
   const std::int64_t finished = tiles.m * (tiles.n + padding) * iris::bytes_of(request.problem.result);
-  const bool in_turn = wgmma_stage_groups(request.problem, products, stage_rows, tiles.n) > 1;
-  const std::int64_t handed_over = in_turn ? wgmma_rows * tiles.n * iris::bytes_of(Dtype::f32) : 0;
+  const std::int64_t handed_over = groups > 1 ? wgmma_rows * tiles.n * iris::bytes_of(Dtype::f32) : 0;
   const std::int64_t sent = products.sends_beside ? 2 * wgmma_box_rows(products, stage_rows) * wgmma_row_bytes : 0;
   return std::min(most, (request.target.shared_bytes - barriers - std::max(finished, handed_over) - sent) /
                             ((stage_rows + tiles.n) * wgmma_row_bytes));

@@ -21,10 +21,10 @@ std::int64_t wgmma_stage_groups(const Problem& problem, const Products& products
                                 std::int64_t tile_n);
 /// Rows of A in one copy.
 std::int64_t wgmma_box_rows(const Products& products, std::int64_t stage_rows);
-/// Stages of so many rows that shared memory holds beside a finished tile and, where the block sends operands beside
-/// its products, two copies' worth of these.
-std::int64_t wgmma_stages(const Request& request, const Products& products, const Tiles& tiles,
-                          std::int64_t stage_rows);
+/// Stages of so many rows that shared memory holds beside a finished tile, or what the second of two `groups` hands
+/// over, and, where the block sends operands beside its products, two copies' worth of these.
+std::int64_t wgmma_stages(const Request& request, const Products& products, const Tiles& tiles, std::int64_t stage_rows,
+                          std::int64_t groups);
 /// What its tensor copies read.
 std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& products, const Tiles& tiles,
                                         std::int64_t box_rows);
