@@ -27,6 +27,7 @@ iris::Manifest make_manifest(const Plan& plan, const std::vector<Source>& source
                                 .waits = kernel.waits,
                                 .waits_for_ranks = kernel.waits_for_ranks,
                                 .dependent_launch = kernel.dependent_launch,
+                                .lets_next_begin = kernel.lets_next_begin,
                                 .flags = kernel.flags,
                                 .workspace = kernel.workspace});
   }

@@ -107,7 +107,8 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
   }
   return "extern \"C\" __global__ void __launch_bounds__(Config::threads" + std::string(launch_bound(platform)) +
          ")\n" + lay_out_signature("    " + kernel.symbol + "(", join(parameters), ") {") + "\n" +
-         (kernel.dependent_launch ? "  wait_for_stream();\n" : "") +
+         (kernel.lets_next_begin ? "  let_next_begin();\n" : "") +
+         (kernel.dependent_launch && !kernel.has("early_stages") ? "  wait_for_stream();\n" : "") +
          lay_out_signature("  " + callee_of(kernel) + "(", join(values), ");") + "\n}\n";
 }
 

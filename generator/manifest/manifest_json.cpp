@@ -84,6 +84,7 @@ Json json_of(const KernelEntry& kernel) {
           {"waits", kernel.waits},
           {"waits_for_ranks", kernel.waits_for_ranks},
           {"dependent_launch", kernel.dependent_launch},
+          {"lets_next_begin", kernel.lets_next_begin},
           {"flags", kernel.flags},
           {"workspace", workspace}};
 }

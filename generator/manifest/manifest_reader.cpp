@@ -160,7 +160,7 @@ class Reader {
   KernelEntry parse_kernel(const Json& json) const {
     const Members members(json, "a kernel",
                           {"part", "symbol", "source_hash", "blocks", "threads", "waits", "waits_for_ranks",
-                           "dependent_launch", "flags", "workspace"});
+                           "dependent_launch", "lets_next_begin", "flags", "workspace"});
     KernelEntry kernel{.part = members.text("part"),
                        .symbol = members.identifier("symbol"),
                        .source_hash = members.sha256("source_hash"),
@@ -169,6 +169,7 @@ class Reader {
                        .waits = members.boolean("waits"),
                        .waits_for_ranks = members.boolean("waits_for_ranks"),
                        .dependent_launch = members.boolean("dependent_launch"),
+                       .lets_next_begin = members.boolean("lets_next_begin"),
                        .flags = members.integer("flags", 0, max_int64)};
     kernel.workspace.terms =
         parse_all<ByteSize::Term>(members, "workspace", [this](const Json& each) { return parse_term(each); });

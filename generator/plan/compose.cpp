@@ -144,9 +144,10 @@ std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, co
     for (const auto& [name, dimension] : part.extents) given.set(name, iris::length_of(dimension, lengths));
     std::vector<Work> own = part.variant->cost(part.problem.at(given), target, *part.draft);
     const bool is_collective = pattern_of(part.problem).bus != nullptr;
+    const bool waits = was_collective && !draft.kernels.front().lets_next_begin;
     const double before_us = own.front().lines > 0 ? before_lines_us : before_collective_us;
     if (!works.empty() && target.measured)
-      own.front().behind_us = is_collective ? before_us : was_collective ? behind_collective_us : 0;
+      own.front().behind_us = is_collective ? before_us : waits ? behind_collective_us : 0;
     was_collective = is_collective;
     works.insert(works.end(), own.begin(), own.end());
   }

@@ -269,7 +269,7 @@ std::string_view struct_name(FunctionRole role) {
 }
 
 bool KernelPlan::has_output() const {
-  return !source && std::ranges::find(constants, "Accumulate", &Constant::name) != constants.end();
+  return !source && has("Accumulate");
 }
 
 std::vector<FunctionPlan> read_functions(const KernelSpec& spec, const Problem& problem) {

@@ -146,7 +146,7 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
 }
 
 bool has_roles(const KernelPlan& kernel) {
-  return std::ranges::find(kernel.constants, "comm_blocks", &Constant::name) != kernel.constants.end();
+  return kernel.has("comm_blocks");
 }
 
 std::int64_t multiplying_blocks(const KernelPlan& kernel) {

@@ -365,6 +365,10 @@ std::int64_t KernelPlan::number(std::string_view constant) const {
   return *value;
 }
 
+bool KernelPlan::has(std::string_view constant) const {
+  return std::ranges::find(constants, constant, &Constant::name) != constants.end();
+}
+
 std::string microseconds(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f", value);

@@ -181,6 +181,9 @@ struct Api {
   /// that ends. HIP has no such call; null on AMD and of drivers that capture no such launches in graphs.
   Error (*launch_dependent)(FunctionHandle function, unsigned blocks, unsigned threads, StreamHandle stream,
                             void** arguments) = nullptr;
+  /// Has compute units that run the function cut as much shared memory as they can from the memory that their cache is
+  /// cut from, too. Null on AMD, where they are two memories.
+  Error (*leave_shared_memory)(FunctionHandle function) = nullptr;
   /// Of what kind memory is that processes share by virtual memory management, and in which GPUs see one another's
   /// stores while kernels run; 0 where there is none.
   MemoryType shareable_memory = 0;

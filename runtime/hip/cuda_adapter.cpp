@@ -195,6 +195,11 @@ Error module_get_function(FunctionHandle* function, ModuleHandle module, const c
   return error == success && driver().cuFuncLoad ? driver().cuFuncLoad(*function) : error;
 }
 
+Error leave_shared_memory(FunctionHandle function) {
+  constexpr int percent = 100;
+  return driver().cuFuncSetAttribute(function, cuda::preferred_shared_memory_carveout, percent);
+}
+
 Error launch_dependent(FunctionHandle function, unsigned blocks, unsigned threads, StreamHandle stream,
                        void** arguments) {
   cuda::LaunchAttribute attribute = {
@@ -342,6 +347,7 @@ LoadedApi load_cuda(const std::string& path) {
     api.devices = devices;
     api.architecture = architecture_from_capability;
     api.shareable_memory = memory_pinned;  // CUDA has no memory in which GPUs do not see one another's stores
+    api.leave_shared_memory = leave_shared_memory;
     if (now.driver.cuTensorMapEncodeTiled) api.encode_tensor_map = encode_tensor_map;  // since CUDA 12
     if (now.driver.cuLaunchKernelEx && version >= cuda::version_of_dependent_launches)
       api.launch_dependent = launch_dependent;

@@ -43,6 +43,7 @@ void resolve_driver(Resolver& library, Driver& driver) {
   library.resolve(driver.cuModuleUnload, "cuModuleUnload");
   library.resolve(driver.cuModuleGetFunction, "cuModuleGetFunction");
   library.resolve_optional(driver.cuFuncLoad, "cuFuncLoad");
+  library.resolve(driver.cuFuncSetAttribute, "cuFuncSetAttribute");
   library.resolve(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.resolve(driver.cuLaunchKernel, "cuLaunchKernel");
   library.resolve_optional(driver.cuLaunchKernelEx, "cuLaunchKernelEx");

@@ -31,6 +31,9 @@ inline constexpr int tensor_map_swizzle_128b = 3;
 inline constexpr int tensor_map_l2_promotion_128b = 2;
 inline constexpr int tensor_map_l2_promotion_256b = 3;
 
+/// Of CUfunction_attribute: per cent of what can be cut.
+inline constexpr int preferred_shared_memory_carveout = 9;
+
 /// Of CUlaunchAttributeID: the launch may be set up while what its stream has before it ends.
 inline constexpr int launch_programmatic_stream_serialization = 6;
 struct LaunchAttribute {  ///< CUlaunchAttribute
@@ -119,6 +122,7 @@ struct Driver {
   Result (*cuModuleUnload)(void* module);
   Result (*cuModuleGetFunction)(void** function, void* module, const char* name);
   Result (*cuFuncLoad)(void* function);  ///< since CUDA 12.4; null before
+  Result (*cuFuncSetAttribute)(void* function, int attribute, int value);
   Result (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, void* function, int threads,
                                                         std::size_t dynamic_shared_bytes);
   Result (*cuLaunchKernel)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

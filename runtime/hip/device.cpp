@@ -189,6 +189,11 @@ int HipDevice::resident_blocks(const Function& function, int threads) {
   return blocks * compute_units_;
 }
 
+void HipDevice::leave_shared_memory(const Function& function) {
+  if (caller_.api->leave_shared_memory == nullptr) return;
+  caller_.check(caller_.api->leave_shared_memory(handle_of(function)), "cuFuncSetAttribute");
+}
+
 void HipDevice::launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) {
   std::array<void*, max_arguments> pointers{};
   // The library only reads the arguments; its declaration lacks the const.

@@ -62,6 +62,7 @@ class HipDevice final : public Device {
 
   std::unique_ptr<Module> load(const CodeObject& code) override;
   int resident_blocks(const Function& function, int threads) override;
+  void leave_shared_memory(const Function& function) override;
   void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
   device::TensorMap tensor_map(const MatrixLayout& layout) override;
   void synchronize(Stream stream) override;

@@ -45,6 +45,7 @@ LoadedKernel::LoadedKernel(const Group::State& group, const Manifest& manifest, 
       function_(&module_->function(entry_.symbol)),
       name_(manifest.name + group.suffix) {
   check_residency(manifest_, entry_, group_.context, *function_);
+  if (entry_.lets_next_begin) group_.context.device.leave_shared_memory(*function_);
 }
 
 void LoadedKernel::place(char* base, const KernelLayout& layout, device::Fault* fault) {

@@ -63,6 +63,21 @@ struct Config : Alone<bf16, bf16, ColumnMajor, 64, 5, 24> {
 #include "templates/matmul/tiled.hip"
 ENTRY
 }  // namespace stages_in_turn
+/// B comes before the kernel waits for its stream, in whole tiles and in parts of them.
+namespace columns_come_early {
+struct Config : Alone<bf16, bf16, ColumnMajor, 64, 4> {
+  static constexpr i32 early_stages = 4;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace columns_come_early
+namespace columns_of_parts_come_early {
+struct Config : Alone<f16, f16, RowMajor, 64, 8, 24, 4> {
+  static constexpr i32 early_stages = 8;
+};
+#include "templates/matmul/split_k.hip"
+ENTRY
+}  // namespace columns_of_parts_come_early
 namespace low_tiles {
 struct Config : Alone<f16, f16, RowMajor, 128, 4, 64> {
   static constexpr i32 tile_m = 64;
@@ -255,6 +270,27 @@ TEST(Wgmma, tiles_have_no_more_rows_than_a_warpgroup) {
 }
 TEST(Wgmma, such_tiles_are_made_by_two_in_turn) {
   expect_product<low_tiles_in_turn::Config>(low_tiles_in_turn::entry, {130, 200, 656}, 15);
+}
+/// Boxes of a matrix of so many rows are asked for by threads that have waited for their stream, others before that.
+template <typename Config>
+void expect_early_columns(void (*entry)(void* const*), const Extents& extents) {
+  platform::emulated::Stream& stream = platform::emulated::stream();
+  stream = {.awaited_rows = static_cast<u64>(extents.m)};
+  expect_product<Config>(entry, extents, 16);
+  EXPECT_FALSE(stream.is_read_early);
+  EXPECT_GT(stream.early_boxes, 0);
+  EXPECT_LE(stream.early_boxes, Config::blocks * Config::early_stages);
+  // Of the first warp one thread alone has something to wait for.
+  EXPECT_EQ(stream.waited.size(), static_cast<std::size_t>(Config::blocks) * (Config::threads - 31));
+}
+TEST(Wgmma, columns_come_before_the_stream_has_ended) {
+  for (const i64 depth : {72, 520}) {  // fewer stages than there are, and more
+    expect_early_columns<columns_come_early::Config>(columns_come_early::entry, {140, 264, depth});
+  }
+}
+TEST(Wgmma, columns_of_parts_come_before_the_stream_has_ended) {
+  using Config = columns_of_parts_come_early::Config;
+  expect_early_columns<Config>(columns_of_parts_come_early::entry, {20, 50, 1288});
 }
 TEST(LargeWgmma, sums_of_bytes_are_added_up_stage_by_stage) {
   expect_product<bytes::Config>(bytes::entry, {130, 200, 400}, 6);

@@ -55,6 +55,19 @@ TEST(MakeManifest, SaysTheRootAndTheWorkspace) {
             std::vector<iris::ByteSize::Term>({{2 * 1280, {}}}));
 }
 
+TEST(MakeManifest, SaysWhichLaunchesMayBeSetUpEarly) {
+  const Manifest manifest = manifest_of(
+      "{name: a, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: bf16, world: 2, layout: {b: nk}, "
+      "shape: {m: 32, n: 136, k: 328}}",
+      "sm_90a");
+  ASSERT_EQ(manifest.kernels.size(), 2u);
+  EXPECT_TRUE(manifest.kernels[0].lets_next_begin);
+  EXPECT_FALSE(manifest.kernels[0].dependent_launch);
+  EXPECT_TRUE(manifest.kernels[1].dependent_launch);
+  EXPECT_FALSE(manifest.kernels[1].lets_next_begin);
+  EXPECT_EQ(to_json(iris::parse_manifest(to_json(manifest))), to_json(manifest));
+}
+
 TEST(MakeManifest, JoinsPartsByIntermediateBuffers) {
   const Manifest manifest = manifest_of(
       "{name: a, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 4, "

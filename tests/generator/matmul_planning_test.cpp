@@ -89,6 +89,33 @@ TEST(SplitK, IsTakenWhereTilesAreFew) {
   EXPECT_EQ(chosen("m: 1024, n: 8192, k: 3584"), "tiled");
 }
 
+/// Blocks of both kernels must fit on a compute unit, beside one another.
+TEST(BulkSynchronous, BringsColumnsWhileFewRowsAreGathered) {
+  const auto stages = [](const std::string& rest, const std::string& target) -> std::int64_t {
+    const Plan planned =
+        plan("all_gather_matmul", "variant: bulk_synchronous, dtype: bf16, layout: {b: nk}, " + rest, target);
+    const KernelPlan& gather = planned.kernels[0];
+    const KernelPlan& product = planned.kernels[1];
+    const bool early = product.has("early_stages");
+    EXPECT_EQ(gather.lets_next_begin, early) << rest;
+    EXPECT_EQ(product.dependent_launch, early) << rest;
+    EXPECT_FALSE(gather.dependent_launch || product.lets_next_begin) << rest;
+    return early ? product.number("early_stages") : 0;
+  };
+  const std::string few = "world: 4, shape: {m: 128, n: 4096, k: 4096}";
+  EXPECT_EQ(stages(few, "sm_90a"), 13);
+  EXPECT_GT(stages("world: 2, shape: {m: 16, n: 1280, k: 8192}", "sm_90a"), 0);
+  EXPECT_EQ(stages(few, "gfx942"), 0);
+  EXPECT_EQ(stages(few, "host"), 0);
+  EXPECT_EQ(stages(few + ", config: {tile_n: 128}", "sm_90a"), 0) << "too many registers";
+  EXPECT_EQ(stages("world: 4, shape: {m: 8192, n: 512, k: 8192}", "sm_90a"), 0) << "not gathered in lines";
+  EXPECT_EQ(stages("world: 4, shape: {m: 128, n: 4096, k: 4100}", "sm_90a"), 0) << "no tensor copies";
+  // What of B is made on the way must be there before it is read.
+  const Plan alone =
+      plan("matmul", "world: 1, dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 4096, k: 4096}", "sm_90a");
+  EXPECT_FALSE(alone.kernels[0].has("early_stages"));
+}
+
 /// 16 blocks that lie side by side read fewest rows and columns so: measured on an H100, of 64 columns by up to 27 %,
 /// of 96 by up to 31 %.
 TEST(Matmul, TakesNarrowTilesInLowBands) {

@@ -117,6 +117,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 63, n: 48, k: 40}}",
       "{name: layer_parts, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f16, world: 4, "
       "shape: {m: 64, n: dynamic, k: 40}}",
+      "{name: layer_beside, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: bf16, world: 2, "
+      "layout: {b: nk}, shape: {m: 32, n: 136, k: 328}}",
       "{name: rows, pattern: matmul_reduce_scatter, variant: workgroup_specialized, dtype: f32, world: 2, "
       "shape: {m: 32, n: 20, k: 50}}",
       "{name: rows_in_turn, pattern: matmul_reduce_scatter, variant: fused_sequential, dtype: bf16, world: 2, "

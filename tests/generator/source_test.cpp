@@ -67,16 +67,22 @@ TEST(EmitSources, StartWithWhatTheyAre) {
 
 TEST(EmitSources, WaitForTheirStreamWhereTheyMayBeSetUpBeforeThatEnds) {
   std::map<bool, int> kernels;
+  int early = 0;
   for (const char* target : {"host", "gfx942", "sm_90a"}) {
     for_every_source(target, [&](const Plan& plan, const KernelPlan& kernel, const Source& source) {
       const bool waits_for_ranks = std::ranges::any_of(plan.kernels, &KernelPlan::waits_for_ranks);
-      EXPECT_EQ(kernel.dependent_launch, std::string_view(target) == "sm_90a" && !waits_for_ranks) << kernel.symbol;
-      EXPECT_EQ(count(source.text, ") {\n  wait_for_stream();\n  kernel("), kernel.dependent_launch ? 1U : 0U);
-      EXPECT_EQ(count(source.text, "wait_for_stream"), kernel.dependent_launch ? 1U : 0U);
+      const bool waits_within = kernel.has("early_stages");  // in its main loop
+      const bool depends = (std::string_view(target) == "sm_90a" && !waits_for_ranks) || waits_within;
+      EXPECT_EQ(kernel.dependent_launch, depends) << kernel.symbol;
+      EXPECT_EQ(count(source.text, ") {\n  wait_for_stream();\n  kernel("), depends && !waits_within ? 1U : 0U);
+      EXPECT_EQ(count(source.text, "wait_for_stream"), depends && !waits_within ? 1U : 0U);
+      EXPECT_EQ(count(source.text, ") {\n  let_next_begin();\n  kernel("), kernel.lets_next_begin ? 1U : 0U);
       ++kernels[kernel.dependent_launch];
+      if (waits_within) ++early;
     });
   }
   EXPECT_GT(kernels[true], 2);
+  EXPECT_GT(early, 0);
   EXPECT_GT(kernels[false], 50);
 }
 

@@ -113,6 +113,16 @@ TEST_F(CudaAdapter, KernelThatWaitsForItsStreamIsSetUpBeforeThatEnds) {
   EXPECT_NE(call.stream, nullptr);
 }
 
+TEST_F(CudaAdapter, KernelLeavesSharedMemoryToOthers) {
+  const DeviceGroup group = open_devices(loaded_.api, 1);
+  Device& device = *group.devices[0];
+  device.bind();
+  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
+  const std::unique_ptr<Module> module = device.load(code);
+  device.leave_shared_memory(module->function("kernel"));
+  EXPECT_EQ(fake_->attribute, std::pair(cuda::preferred_shared_memory_carveout, 100));
+}
+
 TEST_F(CudaAdapter, DriverThatCapturesNoDependentLaunchesLaunchesPlainly) {
   fake_->version = 12020;
   const LoadedApi old = load_cuda(IRISGEN_FAKE_CUDA);

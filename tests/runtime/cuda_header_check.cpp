@@ -99,10 +99,12 @@ static_assert(call_compatible<decltype(Driver::cuModuleLoadData), decltype(&::cu
 static_assert(call_compatible<decltype(Driver::cuModuleUnload), decltype(&::cuModuleUnload)>);
 static_assert(call_compatible<decltype(Driver::cuModuleGetFunction), decltype(&::cuModuleGetFunction)>);
 static_assert(call_compatible<decltype(Driver::cuFuncLoad), decltype(&::cuFuncLoad)>);
+static_assert(call_compatible<decltype(Driver::cuFuncSetAttribute), decltype(&::cuFuncSetAttribute)>);
 static_assert(call_compatible<decltype(Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
                               decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>);
 static_assert(call_compatible<decltype(Driver::cuLaunchKernel), decltype(&::cuLaunchKernel)>);
 static_assert(call_compatible<decltype(Driver::cuLaunchKernelEx), decltype(&::cuLaunchKernelEx)>);
+static_assert(preferred_shared_memory_carveout == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
 static_assert(launch_programmatic_stream_serialization == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
               offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));

@@ -310,6 +310,10 @@ int cuFuncLoad(void*) {
   ++state().loaded_functions;
   return with_context();
 }
+int cuFuncSetAttribute(void*, int attribute, int value) {
+  state().attribute = {attribute, value};
+  return with_context();
+}
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, std::size_t) {
   *blocks = 2;
   return with_context();

@@ -34,6 +34,7 @@ struct FakeCuda : FakeVirtualMemory {
   int opened_handles = 0;                       ///< by cuIpcOpenMemHandle, ever
   int open_handles = 0;                         ///< of those, not closed
   int loaded_functions = 0;                     ///< by cuFuncLoad
+  std::pair<int, int> attribute = {};           ///< the last of a function, and its value
   int peer_of_last_enable = -1;
   int device_of_last_launch = -1;
   int version = 13010;               ///< of the driver

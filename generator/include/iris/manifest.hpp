@@ -69,8 +69,10 @@ struct KernelEntry {
   int threads = 1;
   bool waits = true;            ///< its blocks wait for others', so that all must be resident
   bool waits_for_ranks = true;  ///< for those of other ranks
-  /// Its entry waits for what its stream has before it, so that the GPU may set it up while that ends.
+  /// It waits itself for what its stream has before it, so that the GPU may set it up while that ends.
   bool dependent_launch = false;
+  /// It lets the GPU set up such a launch behind it while it runs, beside its own blocks.
+  bool lets_next_begin = false;
   std::int64_t flags = 0;   ///< 64-bit flags on the symmetric heap
   ByteSize workspace = {};  ///< of both ping-pong buffers together
 };

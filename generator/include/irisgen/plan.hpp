@@ -67,7 +67,8 @@ struct KernelPlan {
   std::vector<iris::Argument> arguments;            ///< buffers of the entry, in its order
   bool waits = true;                                ///< its blocks wait for others', so that all must be resident
   bool waits_for_ranks = true;                      ///< for those of other ranks
-  bool dependent_launch = false;                    ///< its entry waits for what its stream has before it
+  bool dependent_launch = false;                    ///< it waits itself for what its stream has before it
+  bool lets_next_begin = false;                     ///< while it runs, if that one does so
   std::int64_t flags = 0;                           ///< 64-bit flags on the heap
   iris::ByteSize workspace;                         ///< both ping-pong buffers
   std::vector<iris::MatrixMap> maps;                ///< of buffers of the entry, by its own extents; in its order
@@ -75,6 +76,7 @@ struct KernelPlan {
 
   /// Throws std::logic_error if there is no number of that name.
   std::int64_t number(std::string_view constant) const;
+  bool has(std::string_view constant) const;
   /// Nothing if it multiplies no matrices.
   std::optional<MainLoop> main_loop() const;
   /// Whether it computes its results, rather than moving them: its template has an Output.

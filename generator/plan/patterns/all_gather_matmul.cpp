@@ -153,6 +153,23 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
   return {gathering(problem, target, kernel, products(problem, has_roles(kernel)))};
 }
 
+/// B was there before the gather began: blocks that multiply fill their stages with it beside those that gather, where
+/// both fit on a compute unit. Measured on two and on four H200s, 12 shapes: up to 14 % less, but up to 14 % more where
+/// some do not, since registers lack.
+void load_b_early(const Request& request, Draft& draft) {
+  constexpr std::int64_t widest = 96;         // products of wider tiles take over 128 registers a thread
+  constexpr std::int64_t most_threads = 256;  // of lines, that take 40 registers or less
+  if (request.target.platform != Platform::nvidia || draft.kernels.size() != 2) return;
+  KernelPlan& gather = draft.kernels[0];
+  KernelPlan& product = draft.kernels[1];
+  if (product.main_loop() != MainLoop::wgmma || product.number("tile_n") > widest) return;
+  if (gather.template_path != "all_gather/low_latency.hip" || gather.number("threads") > most_threads) return;
+  if (gather.number("blocks") > request.target.compute_units) return;
+  gather.lets_next_begin = true;
+  product.dependent_launch = true;
+  add_number(product, "early_stages", product.number("stages"), "of B", "they have B while A is gathered");
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   const Dimension rows = {"m", 1, problem.world};
@@ -164,7 +181,9 @@ Draft plan_bulk_synchronous(const Request& request) {
              .buffers = {{"input", "a"}, {"output", "gathered"}},
              .settings = {{"blocks", "comm_blocks"}}});
   whole.add(matmul_part(problem, "gathered", "output", problem.result));
-  return whole.take();
+  Draft draft = whole.take();
+  load_b_early(request, draft);
+  return draft;
 }
 
 constexpr std::array<std::string_view, 1> specialized = {"all_gather_matmul/workgroup_specialized.hip"};

@@ -70,7 +70,7 @@ class UserPlanning {
 
   void add_constants(KernelPlan& kernel) {
     for (const auto& [name, number] : user_.constants) {
-      if (std::ranges::find(kernel.constants, name, &Constant::name) != kernel.constants.end() || is_of_launch(name)) {
+      if (kernel.has(name) || is_of_launch(name)) {
         error(number.where, in_quotes(name) + " is a member of every Config; choose another name, or set it in config");
         continue;
       }

@@ -158,6 +158,9 @@ class Device {
   virtual std::unique_ptr<Module> load(const CodeObject& code) = 0;
   /// Blocks of this many threads that the whole device holds at once.
   virtual int resident_blocks(const Function& function, int threads) = 0;
+  /// Where shared memory and a cache are cut from one memory: has compute units that run the function cut as much
+  /// shared memory as they can, so that blocks of other kernels, which need it, run beside its own.
+  virtual void leave_shared_memory(const Function& /*function*/) {}
   virtual void launch(const Function& function, const LaunchConfig& config,
                       std::span<const ArgumentBytes> arguments) = 0;
   virtual void synchronize(Stream stream = nullptr) = 0;

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_d3399e33965bf0e5 {
+inline namespace builds_d7a8c239cef518bf {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_d3399e33965bf0e5
+}  // namespace builds_d7a8c239cef518bf
 }  // namespace irisgen_kernels

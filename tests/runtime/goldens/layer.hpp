@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_cc9cb898b79a85c4 {
+inline namespace builds_35254574dcc2ee42 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_cc9cb898b79a85c4
+}  // namespace builds_35254574dcc2ee42
 }  // namespace irisgen_kernels

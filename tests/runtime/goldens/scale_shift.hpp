@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_6f42b3f224ae5840 {
+inline namespace builds_dbfb4ac93d5e6d62 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_6f42b3f224ae5840
+}  // namespace builds_dbfb4ac93d5e6d62
 }  // namespace irisgen_kernels

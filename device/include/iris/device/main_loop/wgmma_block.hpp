@@ -83,6 +83,12 @@ constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
 template <typename Tiles>
 constexpr bool waits_for_operands = requires { &Tiles::wait; };
 
+/// Whether B was there before the launch that the stream has before this one began, so that early_stages of it come
+/// while that launch ends. Then the entry does not wait for the stream, but every thread that reads or writes anything
+/// else.
+template <typename Config>
+constexpr bool loads_b_early = requires { Config::early_stages; };
+
 /// Whether the block has no other tile after that one, so that those who multiply have time to send it.
 template <typename Tiles>
 __device__ __forceinline__ bool is_last_tile(const Tiles& tiles, i64 number, i64 stride) {

@@ -51,6 +51,7 @@ struct StageLoader {
   template <typename Tiles>
   __device__ static void load_tiles(Block& block, const Tiles& tiles, i64 first, i64 stride) {
     Turn turn;
+    bool is_first = true;
     u32 before = 0;  // slices of former tiles
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
@@ -67,7 +68,8 @@ struct StageLoader {
         }
         const Range stages = {stages_of_slice<Config>(product.a.columns, slice, Tiles::slices).begin,
                               stages_of_slice<Config>(product.a.columns, after - 1, Tiles::slices).end};
-        load_stages(block, product, stages, turn);
+        load_stages(block, product, stages, turn, is_first);
+        is_first = false;
         slice = after;
       }
       before += Tiles::slices;
@@ -89,8 +91,10 @@ struct StageLoader {
     platform::arrive(block.full[turn.stage]);
   }
 
+  /// Of the block's first tile, or of another.
   template <typename Product>
-  __device__ static void load_stages(Block& block, const Product& product, Range stages, Turn& turn) {
+  __device__ static void load_stages(Block& block, const Product& product, Range stages, Turn& turn,
+                                     [[maybe_unused]] bool is_first) {
     const auto& a = product.a;
     const i32 row = a.first_row + static_cast<i32>(product.origin.row);
     const i32 column = static_cast<i32>(product.origin.column);
@@ -109,11 +113,7 @@ struct StageLoader {
     } else {
       bytes += sizeof(block.stages[0].a);
     }
-    for (i32 k = a.first_stage + static_cast<i32>(stages.begin); k < a.first_stage + stages.end; ++k) {
-      auto& stage = block.stages[turn.stage];
-      u64& full = block.full[turn.stage];
-      platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-      platform::arrive_and_expect(full, bytes);
+    const auto copy_a = [&](auto& stage, u64& full, i32 k) {
       if (a.stages == nullptr) {
 #pragma unroll
         for (int box = 0; box < most_boxes; ++box) {
@@ -125,6 +125,8 @@ struct StageLoader {
         platform::copy_in(stage.a, a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
                           sizeof(stage.a), full);
       }
+    };
+    const auto copy_b = [&](auto& stage, u64& full, i32 k) {
       if constexpr (Config::LayoutB::contiguous_along_k) {
         platform::copy_box(stage.b, product.b.maps.box, k * Config::tile_k, column, full);
       } else {
@@ -134,6 +136,31 @@ struct StageLoader {
                              k * Config::tile_k, full);
         }
       }
+    };
+    i32 k = a.first_stage + static_cast<i32>(stages.begin);
+    if constexpr (loads_b_early<Config>) {
+      if (is_first) {
+        const i32 count = static_cast<i32>(stages.end - stages.begin);
+        const i32 early = count < Config::early_stages ? count : Config::early_stages;
+        for (i32 i = 0; i < early; ++i) {
+          platform::arrive_and_expect(block.full[i], bytes);
+          copy_b(block.stages[i], block.full[i], k + i);
+        }
+        wait_for_stream();
+        for (i32 i = 0; i < early; ++i) {
+          copy_a(block.stages[i], block.full[i], k + i);
+          turn.advance();
+        }
+        k += early;
+      }
+    }
+    for (; k < a.first_stage + stages.end; ++k) {
+      auto& stage = block.stages[turn.stage];
+      u64& full = block.full[turn.stage];
+      platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
+      platform::arrive_and_expect(full, bytes);
+      copy_a(stage, full, k);
+      copy_b(stage, full, k);
       turn.advance();
     }
   }

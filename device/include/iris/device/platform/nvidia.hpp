@@ -47,6 +47,12 @@ __device__ __forceinline__ void wait_for_stream() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
+/// Lets the GPU set up the launch behind this one in its stream, if that waits for its stream itself, as soon as each
+/// block has called it or ended.
+__device__ __forceinline__ void let_next_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 namespace platform {
 
 template <int bytes>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -135,6 +136,30 @@ inline CopiesOut& copies_out() {
   return of_threads[{&block(), thread_index()}];
 }
 
+/// What a launch's stream has before it: threads that have waited for its end, and what is read before.
+struct Stream {
+  u64 awaited_rows = 0;  // of the matrix that it writes
+  bool is_read_early = false;
+  int early_boxes = 0;  // of other matrices
+  std::set<std::pair<i64, int>> waited = {};
+
+  static std::pair<i64, int> reader() { return {block_index(), thread_index()}; }
+  /// A box of a matrix of so many rows.
+  void read(u64 rows) {
+    if (waited.contains(reader())) return;
+    if (rows == awaited_rows) {
+      is_read_early = true;
+    } else {
+      ++early_boxes;
+    }
+  }
+};
+
+inline Stream& stream() {
+  static Stream one;
+  return one;
+}
+
 /// Where a byte of a swizzled operand is.
 inline u64 swizzled(u64 address) {
   return address ^ (address >> 7 & 7) << 4;
@@ -202,6 +227,7 @@ inline void fence_shared_for_copies() {}
 inline void copy_box(void* to, const TensorMap* words, i32 column, i32 row, u64& barrier) {
   EmulatedMap map;
   __builtin_memcpy(&map, words->words, sizeof(map));
+  emulated::stream().read(map.rows);
   constexpr u64 row_of_box = 128;
   const u64 begin = static_cast<u64>(column) * map.element_bytes;
   for (u64 i = 0; i < map.box_rows; ++i) {
@@ -326,3 +352,12 @@ template <int count>
 void leave_registers() {}
 
 }  // namespace iris::device::platform
+
+namespace iris::device {
+
+inline void wait_for_stream() {
+  platform::emulated::Stream& stream = platform::emulated::stream();
+  stream.waited.insert(stream.reader());
+}
+
+}  // namespace iris::device
