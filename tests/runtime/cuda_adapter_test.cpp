@@ -79,12 +79,16 @@ TEST_F(CudaAdapter, MemoryComesZeroedMovesAndMayBeReleasedByAnyThread) {
   EXPECT_EQ(fake_->live_allocations, 0);
 }
 
+/// A module that has a function "kernel".
+std::unique_ptr<Module> load_kernel(Device& device) {
+  device.bind();
+  return device.load({.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}});
+}
+
 TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
   const DeviceGroup group = open_devices(loaded_.api, 2);
   Device& device = *group.devices[1];
-  device.bind();
-  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
-  const std::unique_ptr<Module> module = device.load(code);
+  const std::unique_ptr<Module> module = load_kernel(device);
   const Function& function = module->function("kernel");
   EXPECT_EQ(fake_->loaded_functions, 1);
   EXPECT_EQ(device.resident_blocks(function, 128), 2 * 132);
@@ -95,9 +99,7 @@ TEST_F(CudaAdapter, FunctionIsLoadedBeforeItsFirstLaunch) {
 
 /// A launch of that kernel by the first of the devices, which may be a dependent one.
 void launch_dependent(Device& device) {
-  device.bind();
-  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
-  const std::unique_ptr<Module> module = device.load(code);
+  const std::unique_ptr<Module> module = load_kernel(device);
   device.launch(module->function("kernel"), {.name = "kernel", .blocks = 7, .threads = 32, .dependent = true}, {});
 }
 
@@ -116,9 +118,7 @@ TEST_F(CudaAdapter, KernelThatWaitsForItsStreamIsSetUpBeforeThatEnds) {
 TEST_F(CudaAdapter, KernelLeavesSharedMemoryToOthers) {
   const DeviceGroup group = open_devices(loaded_.api, 1);
   Device& device = *group.devices[0];
-  device.bind();
-  const CodeObject code{.target = "sm_90a", .compiler = "none", .bytes = std::vector<std::byte>(16), .resources = {}};
-  const std::unique_ptr<Module> module = device.load(code);
+  const std::unique_ptr<Module> module = load_kernel(device);
   device.leave_shared_memory(module->function("kernel"));
   EXPECT_EQ(fake_->attribute, std::pair(cuda::preferred_shared_memory_carveout, 100));
 }

@@ -154,7 +154,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
 }
 
 /// B was there before the gather began: blocks that multiply fill their stages with it beside those that gather, where
-/// both fit on a compute unit. Measured on two and on four H200s, 12 shapes: up to 14 % less, but up to 14 % more where
+/// both fit on a compute unit. Measured on two and on four H200s, 12 shapes: up to 12 % less, but up to 13 % more where
 /// some do not, since registers lack.
 void load_b_early(const Request& request, Draft& draft) {
   constexpr std::int64_t widest = 96;         // products of wider tiles take over 128 registers a thread

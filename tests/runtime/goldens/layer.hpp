@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_35254574dcc2ee42 {
+inline namespace builds_3c18d839e4f2e874 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_35254574dcc2ee42
+}  // namespace builds_3c18d839e4f2e874
 }  // namespace irisgen_kernels
