@@ -108,7 +108,8 @@ TEST(BulkSynchronous, BringsColumnsWhileFewRowsAreGathered) {
   EXPECT_EQ(stages(few, "gfx942"), 0);
   EXPECT_EQ(stages(few, "host"), 0);
   EXPECT_EQ(stages(few + ", config: {tile_n: 128}", "sm_90a"), 0) << "too many registers";
-  EXPECT_EQ(stages("world: 4, shape: {m: 8192, n: 512, k: 8192}", "sm_90a"), 0) << "not gathered in lines";
+  EXPECT_EQ(stages("world: 4, shape: {m: 8192, n: 512, k: 8192}", "sm_90a"), 0) << "gathered by copy engines";
+  EXPECT_EQ(stages("world: 4, shape: {m: 256, n: 7168, k: 8192}", "sm_90a"), 0) << "not gathered in lines";
   EXPECT_EQ(stages("world: 4, shape: {m: 128, n: 4096, k: 4100}", "sm_90a"), 0) << "no tensor copies";
   // What of B is made on the way must be there before it is read.
   const Plan alone =

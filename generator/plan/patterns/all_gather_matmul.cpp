@@ -159,7 +159,7 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
 void load_b_early(const Request& request, Draft& draft) {
   constexpr std::int64_t widest = 96;         // products of wider tiles take over 128 registers a thread
   constexpr std::int64_t most_threads = 256;  // of lines, that take 40 registers or less
-  if (request.target.platform != Platform::nvidia || draft.kernels.size() != 2) return;
+  if (draft.kernels.size() != 2) return;
   KernelPlan& gather = draft.kernels[0];
   KernelPlan& product = draft.kernels[1];
   if (product.main_loop() != MainLoop::wgmma || product.number("tile_n") > widest) return;
