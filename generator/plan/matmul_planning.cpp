@@ -110,7 +110,7 @@ void choose_band(const Request& request, KernelPlan& kernel, const Products& pro
   std::int64_t band = request.on_host() ? highest : std::max<std::int64_t>(1, highest / parts);
   const std::int64_t tile_n = kernel.number("tile_n");
   const std::int64_t highest_alone = tile_n == 64 ? 2 : tile_n == 96 ? 4 : 8;
-  const bool as_they_arrive = products.gathers_rows && !products.by_copy_engine;
+  const bool as_they_arrive = products.gathers_rows && !products.by_copy_engine && !products.rows_together;
   const bool alone = !as_they_arrive && products.shipped_bytes == 0;
   if (kernel.main_loop() == MainLoop::wgmma && alone) band = std::min(band, highest_alone);
   std::string reason = "share operands in the cache";

@@ -33,6 +33,7 @@ struct Products {
   int count = 1;
   Dimension a_rows;              ///< of the argument `a`
   bool gathers_rows = false;     ///< of A, which come from other ranks meanwhile
+  bool rows_together = false;    ///< come to lie in one matrix with this rank's, in the workspace
   bool moves_by_blocks = false;  ///< some of the grid's blocks do not multiply
   bool sends_beside = false;     ///< blocks send operands beside their products
   bool by_copy_engine = false;   ///< rows come into the buffer `gathered` without blocks
@@ -89,8 +90,10 @@ struct MailboxRows {
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// for those of every so many of the tiles of m rows × n columns, of which each rank has its share,
 iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
-/// or for that rank's shard of m rows of A, as Gathered;
+/// for that rank's shard of m rows of A, as Gathered;
 iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
+/// for those of all ranks, as one Gathered;
+iris::ByteSize slot_of_all_rows(const Problem& problem, const KernelPlan& kernel);
 /// or for its products for this rank in lines, as TileMailbox, behind what blocks reserve for the images of their
 /// tiles.
 iris::ByteSize mailboxes_of_tiles(const Problem& problem, const KernelPlan& kernel, const MailboxRows& rows);

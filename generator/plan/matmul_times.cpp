@@ -46,13 +46,15 @@ double after_last_turn_us(const Target& target, const Products& products) {
 /// rows are late, and in part for others whose rows are tiles of their own.
 double reading_b_us(const Problem& problem, const Target& target, const Products& products) {
   constexpr double cache_bytes = 50 << 20;  // of an H100 and of an H200
-  constexpr double for_late_rows = 0.7;     // measured on four H200s
-  constexpr double for_other_rows = 0.2;    // measured on two H100s and on four H200s
+  // Measured on two and on four H200s.
+  constexpr double for_late_rows = 1.1;
+  constexpr double for_each_late_rank = 0.4;
+  constexpr double for_other_rows = 0.2;  // measured on two H100s and on four H200s
   const double bytes = matrix_bytes(problem, {{"k"}, products.columns}, problem.dtype);
   if (!target.measured) return reading_us(target, bytes);
-  const double times = bytes <= cache_bytes    ? 1
-                       : products.gathers_rows ? std::max(1.0, for_late_rows * products.count)
-                                               : 1 + for_other_rows * (products.count - 1);
+  const double times = bytes <= cache_bytes || products.count == 1 ? 1
+                       : products.gathers_rows                     ? for_late_rows + for_each_late_rank * products.count
+                                                                   : 1 + for_other_rows * (products.count - 1);
   return reading_us(target, times * bytes) + after_last_turn_us(target, products);
 }
 

@@ -67,6 +67,15 @@ iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 
+iris::ByteSize slot_of_all_rows(const Problem& problem, const KernelPlan& kernel) {
+  if (kernel.main_loop() != MainLoop::wgmma) {
+    return workspace_of(problem, 1, {{"m"}, {"k"}}, problem.dtype, static_cast<int>(kernel.number("vector")));
+  }
+  const std::int64_t tile_k = kernel.number("tile_k");
+  return slots_of(problem, 2, {"m", kernel.number("tile_m")}, {"k", tile_k},
+                  kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
+}
+
 std::int64_t lines_of_tile_row(const KernelPlan& kernel) {
   return divide_up(kernel.number("tile_n"), kernel.number("line"));
 }

@@ -61,7 +61,7 @@ std::vector<iris::MatrixMap> wgmma_maps(const Request& request, const Products& 
     if (!known || iris::rows_of_last_box(box_rows, *known) < box_rows)
       add(buffer, rows, {"k"}, box_rows, products.rows);
   };
-  add_rows_of_a("a", products.a_rows);
+  if (!products.rows_together) add_rows_of_a("a", products.a_rows);
   if (request.problem.layout_b == iris::Layout::nk) {
     add("b", products.columns, {"k"}, tiles.n);
   } else {

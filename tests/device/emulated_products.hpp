@@ -74,7 +74,7 @@ std::vector<T> small_integers(i64 count, std::mt19937& random) {
   for (T& value : values) {
     const auto integer = static_cast<f32>(of(random));
     if constexpr (std::is_same_v<T, tf32>) {
-      value.bits = std::bit_cast<u32>(integer);
+      value.bits = std::bit_cast<u32>(integer) - (integer != 0 ? 1 : 0);  // which is rounded to it
     } else {
       value = convert<T>(integer);
     }
@@ -147,7 +147,8 @@ struct Rank {
       : heap((flags_bytes + workspace_bytes + of_results * sizeof(Result)) / sizeof(u64) + 1), results(of_results) {}
 
   char* begin() { return reinterpret_cast<char*>(heap.data()); }
-  Result* output() { return reinterpret_cast<Result*>(begin() + flags_bytes + workspace_bytes); }
+  char* workspace() { return begin() + flags_bytes; }
+  Result* output() { return reinterpret_cast<Result*>(workspace() + workspace_bytes); }
 };
 
 /// Of these lengths of rows those that are tried: with AddressSanitizer, which takes ten times as long and looks for
@@ -204,6 +205,10 @@ void expect_product(
   std::mt19937 random(seed);
   const std::vector<f32> scales = {scale_of_a, scale_of_b};
   std::vector<Rank<Config>> ranks(Config::world, Rank<Config>(static_cast<std::size_t>(results)));
+  // Rows that are gathered may come to lie where any others have been, NaNs among them.
+  for (Rank<Config>& rank : ranks) {
+    if (pattern == Pattern::gathers_rows) std::fill_n(rank.workspace(), Rank<Config>::workspace_bytes, '\xff');
+  }
   for (int launch = 0; launch < 2; ++launch) {
     iris::host::Scheduler scheduler(seed);
     for (i32 index = 0; index < Config::world; ++index) {
@@ -232,7 +237,7 @@ void expect_product(
       context.world = Config::world;
       context.flags = reinterpret_cast<u64*>(rank.begin());
       context.launches = rank.launches.data();
-      context.workspace = rank.begin() + Rank<Config>::flags_bytes;
+      context.workspace = rank.workspace();
       context.workspace_bytes = Rank<Config>::workspace_bytes;
       context.fault = &rank.fault;
       for (i32 peer = 0; peer < Config::world; ++peer) {

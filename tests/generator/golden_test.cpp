@@ -54,6 +54,7 @@ constexpr Golden goldens[] = {
     {"layer", "gfx942"},
     {"layer_in_turn", "sm_90a"},
     {"layer_by_copies", "sm_90a", true},
+    {"layer_together", "sm_90a"},
     {"projection", "gfx90a"},
     {"projection_in_parts", "sm_90a"},
     {"attention_output", "gfx942"},

@@ -117,6 +117,11 @@ TEST(MainLoop, TakesTilesForRowsAsTheyCome) {
   EXPECT_EQ(chosen("all_gather_matmul", "m: 4096, n: 1280, k: 8192"), "workgroup_specialized 192");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 4096, n: 3584, k: 8192"), "producer_consumer 224");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 4096, n: 7168, k: 8192"), "producer_consumer 256");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 64, n: 7168, k: 8192", 4), "bulk_synchronous 64");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 256, n: 3584, k: 8192", 4), "rows_together 64");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 256, n: 7168, k: 8192", 4), "rows_together 128");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 384, n: 7168, k: 8192", 4), "rows_together 192");
+  EXPECT_EQ(chosen("all_gather_matmul", "m: 128, n: 14336, k: 8192", 4), "rows_together 128");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 512, n: 3584, k: 8192", 4), "workgroup_specialized 128");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 512, n: 7168, k: 8192", 4), "workgroup_specialized 224");
   EXPECT_EQ(chosen("all_gather_matmul", "m: 1024, n: 7168, k: 8192", 4), "workgroup_specialized 224");
@@ -317,6 +322,24 @@ TEST(MainLoop, PredictsHowLongGatheringWasMeasuredToTake) {
                     {2, gather, "m: 4096, n: 1280, k: 8192", engine, "tile_n: 128", 150.7},
                     {2, gather, "m: 4096, n: 7168, k: 8192", engine, "tile_n: 256", 687.1}},
                    0.12);
+}
+
+/// On two H200s, 2026-11-28, and on four, there where rows had another layout.
+TEST(MainLoop, PredictsHowLongRowsTogetherWereMeasuredToTake) {
+  constexpr const char* gather = "all_gather_matmul";
+  constexpr const char* together = "rows_together";
+  expect_predicted({{2, gather, "m: 64, n: 7168, k: 8192", together, "", 41.3},
+                    {2, gather, "m: 128, n: 7168, k: 8192", together, "", 45.8},
+                    {2, gather, "m: 256, n: 7168, k: 8192", together, "", 56.3},
+                    {2, gather, "m: 384, n: 7168, k: 8192", together, "", 75.6},
+                    {2, gather, "m: 768, n: 7168, k: 8192", together, "", 142},
+                    {2, gather, "m: 256, n: 3584, k: 8192", together, "", 42.9},
+                    {2, gather, "m: 512, n: 3584, k: 8192", together, "", 62.9},
+                    {2, gather, "m: 1024, n: 1280, k: 8192", together, "", 79.8},
+                    {4, gather, "m: 256, n: 7168, k: 8192", together, "", 53.0},
+                    {4, gather, "m: 256, n: 3584, k: 8192", together, "", 38.1},
+                    {4, gather, "m: 1024, n: 1280, k: 8192", together, "", 69.9}},
+                   0.11);
 }
 
 /// Tiles leave as fast as links carry those of all blocks, 336 bytes in a nanosecond, or so fast that each has arrived,

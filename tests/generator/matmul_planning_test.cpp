@@ -117,6 +117,27 @@ TEST(BulkSynchronous, BringsColumnsWhileFewRowsAreGathered) {
   EXPECT_FALSE(alone.kernels[0].has("early_stages"));
 }
 
+/// All rows of A are read where they come to lie, in one of two buffers, in whole tiles.
+TEST(RowsTogether, MultipliesTheRowsOfAllRanksAsOneMatrix) {
+  const auto planned = [](const std::string& rest, const std::string& target) {
+    return plan("all_gather_matmul", "variant: rows_together, world: 4, dtype: bf16, layout: {b: nk}, " + rest, target);
+  };
+  const KernelPlan by_stages = planned("shape: {m: 300, n: 7168, k: 8200}", "sm_90a").kernels.at(0);
+  ASSERT_EQ(by_stages.maps.size(), 1u);
+  EXPECT_EQ(by_stages.maps[0].buffer, "b");
+  EXPECT_EQ(by_stages.number("early_stages"), by_stages.number("stages"));
+  using Term = iris::ByteSize::Term;
+  EXPECT_EQ(by_stages.workspace.terms, std::vector<Term>({{2 * 3 * 129 * 128 * 128, {}}}));  // of 3 tiles' rows
+  EXPECT_EQ(by_stages.number("tile_n"), 192);
+  EXPECT_EQ(by_stages.number("blocks"), by_stages.number("comm_blocks") + 3 * 38);
+  const KernelPlan in_memory = planned("shape: {m: 300, n: 7168, k: 8200}", "gfx942").kernels.at(0);
+  EXPECT_FALSE(in_memory.has("early_stages"));
+  EXPECT_EQ(in_memory.workspace.terms, std::vector<Term>({{2 * 4'920'064, {}}}));  // each rounded up to 256
+  const KernelPlan of_any =
+      planned("config: {tile_n: 128}, shape: {m: dynamic, n: 7168, k: 8200}", "sm_90a").kernels.at(0);
+  EXPECT_EQ(of_any.workspace.terms, std::vector<Term>({{2 * 129 * 128 * 128, {}}, {2 * 129 * 128, {"m"}}}));
+}
+
 /// 16 blocks that lie side by side read fewest rows and columns so: measured on an H100, of 64 columns by up to 27 %,
 /// of 96 by up to 31 %.
 TEST(Matmul, TakesNarrowTilesInLowBands) {

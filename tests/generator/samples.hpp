@@ -115,6 +115,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 63, n: 48, k: 40}}",
       "{name: layer_by_copies, pattern: all_gather_matmul, variant: producer_consumer, dtype: bf16, world: 3, "
       "shape: {m: 63, n: 48, k: 40}}",
+      "{name: layer_together, pattern: all_gather_matmul, variant: rows_together, dtype: bf16, world: 3, "
+      "layout: {b: nk}, shape: {m: 63, n: 48, k: 40}}",
       "{name: layer_parts, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: f16, world: 4, "
       "shape: {m: 64, n: dynamic, k: 40}}",
       "{name: layer_beside, pattern: all_gather_matmul, variant: bulk_synchronous, dtype: bf16, world: 2, "

@@ -133,6 +133,33 @@ Draft plan_producer_consumer(const Request& request) {
   return draft;
 }
 
+/// The rows of all ranks, as if they were one's.
+Products of_rows_together(const Problem& problem) {
+  return {.rows = {"m"},
+          .columns = {"n"},
+          .a_rows = {"m", 1, problem.world},
+          .gathers_rows = true,
+          .rows_together = true,
+          .moves_by_blocks = true};
+}
+
+Draft plan_rows_together(const Request& request) {
+  const Problem& problem = request.problem;
+  const Products products = of_rows_together(request.typical());
+  KernelPlan kernel = start_kernel(request, "all_gather_matmul/rows_together.hip");
+  choose_tiles(request, kernel, products);
+  choose_roles(request, kernel, products, "push rows to all ranks");
+  choose_unroll(request, kernel, 2);
+  if (kernel.main_loop() == MainLoop::wgmma) {
+    add_number(kernel, "early_stages", kernel.number("stages"), "of B", "they have B while rows of A are on their way");
+  }
+  add_types(request, kernel, {.result = true, .accumulate = true});
+  add_flags(kernel, kernel.number("comm_blocks") * problem.world);
+  kernel.workspace = slot_of_all_rows(problem, kernel);
+  kernel.arguments = place(arguments(problem), 16, {});
+  return draft_of(std::move(kernel), InPlace::no);
+}
+
 /// Of a kernel that multiplies meanwhile.
 Work gathering(const Problem& problem, const Target& target, const KernelPlan& kernel, const Products& products) {
   return {.link_bytes = (problem.world - 1) * shard_bytes(problem),
@@ -151,6 +178,34 @@ std::vector<Work> cost_of_producer_consumer(const Problem& problem, const Target
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
   return {gathering(problem, target, kernel, products(problem, has_roles(kernel)))};
+}
+
+/// Slices come in rounds, the first of which nothing hides; then products take what has come. Measured on two and on
+/// four H200s; why narrow tiles take longer has not been found.
+std::vector<Work> cost_of_rows_together(const Problem& problem, const Target& target, const Draft& draft) {
+  constexpr double rounds = 4;             // as the template has it
+  constexpr double telling_us = 2.2;       // until a round's stores have come, and it is told of
+  constexpr double until_products_us = 2;  // from a flag to the stage that it lets come
+  constexpr double narrow_us = 4;
+  constexpr double block_gbs = 43;        // that a block stores, of its own rank's rows, too
+  constexpr double longer_beside = 1.06;  // where blocks make several tiles
+  const KernelPlan& kernel = draft.kernels[0];
+  const int others = problem.world - 1;
+  const double link_bytes = others * shard_bytes(problem);
+  const double stored_gbs = block_gbs * static_cast<double>(kernel.number("comm_blocks"));
+  const double gbs = std::min(target.rates.link_gbs, stored_gbs * others / problem.world);
+  const double round_us = telling_us + (others > 0 ? link_bytes / rounds / gbs / 1e3 : 0);
+  const std::int64_t tiles = divide_up(problem.extent("m").value, kernel.number("tile_m")) *
+                             divide_up(problem.extent("n").value, kernel.number("tile_n"));
+  const double multiplied_us = multiply_us(problem, target, kernel, of_rows_together(problem)) *
+                               (tiles > multiplying_blocks(kernel) ? longer_beside : 1);
+  const bool in_slices = kernel.main_loop() == MainLoop::wgmma;
+  const double before_us = round_us + until_products_us + (kernel.number("tile_n") <= 64 ? narrow_us : 0);
+  const double behind_last_us = multiplied_us / (in_slices ? rounds : 1);
+  return {{.link_bytes = link_bytes,
+           .memory_bytes = 2 * problem.world * shard_bytes(problem),
+           .multiply_us = before_us + std::max(multiplied_us, (rounds - 1) * round_us + behind_last_us),
+           .signals = 1}};
 }
 
 /// B was there before the gather began: blocks that multiply fill their stages with it beside those that gather, where
@@ -187,6 +242,7 @@ Draft plan_bulk_synchronous(const Request& request) {
 }
 
 constexpr std::array<std::string_view, 1> specialized = {"all_gather_matmul/workgroup_specialized.hip"};
+constexpr std::array<std::string_view, 1> together = {"all_gather_matmul/rows_together.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"all_gather_matmul/fused_sequential.hip"};
 constexpr std::array<std::string_view, 7> copied_keys = {"blocks", "portions", "threads", "vector",
                                                          "tile_m", "tile_n",   "tile_k"};
@@ -213,6 +269,12 @@ constexpr std::array variants = {
         .keys = copied_keys,
         .plan = plan_producer_consumer,
         .cost = cost_of_producer_consumer},
+    Variant{.name = "rows_together",
+            .summary = "some blocks push rows of A to all ranks, the others multiply those of all ranks as one matrix",
+            .templates = together,
+            .keys = role_keys,
+            .plan = plan_rows_together,
+            .cost = cost_of_rows_together},
     Variant{.name = "bulk_synchronous",
             .summary = "an all_gather of A, then a matmul",
             .templates = {},

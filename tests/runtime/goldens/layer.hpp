@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_3c18d839e4f2e874 {
+inline namespace builds_3a239aa6d3312f7a {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_3c18d839e4f2e874
+}  // namespace builds_3a239aa6d3312f7a
 }  // namespace irisgen_kernels

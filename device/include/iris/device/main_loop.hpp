@@ -73,6 +73,15 @@ __device__ __forceinline__ void push_rows(const Context& context, const Operand<
   Config::MainLoop::template push<Config>(context, own, gathered, block, blocks, tell);
 }
 
+/// Threads of a group send this rank's rows, of one slice of so many along k, to all ranks, itself among them. There
+/// they are rows `first_row`, … of one matrix, which `gathered` has, as if it were one rank's.
+template <typename Config>
+__device__ __forceinline__ void push_slice(const Context& context, const Matrix<const typename Config::Element>& own,
+                                           const Gathered<Config>& gathered, i64 first_row, i32 slice, i32 slices,
+                                           const ThreadGroup& group) {
+  Config::MainLoop::template push_slice<Config>(context, own, gathered, first_row, slice, slices, group);
+}
+
 /// Who sends slice number `slice` in push_and_multiply.
 template <typename Config>
 __device__ __forceinline__ Senders senders_of(i64 slice) {

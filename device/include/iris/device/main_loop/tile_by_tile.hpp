@@ -91,6 +91,20 @@ struct TileByTile {
     }
   }
 
+  template <typename Config>
+  __device__ __forceinline__ static void push_slice(const Context& context,
+                                                    const Matrix<const typename Config::Element>& own,
+                                                    const Gathered<Config>& gathered, i64 first_row, i32 slice,
+                                                    i32 slices, const ThreadGroup& group) {
+    const Range columns = depth_of_slice<Config>(gathered.k, slice, slices);
+    // Rows are aligned for packs if their length is a multiple of one.
+    if (gathered.k % Config::vector == 0) {
+      push_columns<Config::vector, Config>(context, own, gathered, first_row, columns, group);
+    } else {
+      push_columns<1, Config>(context, own, gathered, first_row, columns, group);
+    }
+  }
+
   /// All blocks send a part of each slice.
   template <typename Config>
   __device__ __forceinline__ static Senders senders_of(i64 slice) {
@@ -201,6 +215,21 @@ struct TileByTile {
   }
 
  private:
+  template <i32 vector, typename Config>
+  __device__ __forceinline__ static void push_columns(const Context& context,
+                                                      const Matrix<const typename Config::Element>& own,
+                                                      const Gathered<Config>& gathered, i64 first_row,
+                                                      const Range& columns, const ThreadGroup& group) {
+    const i64 first = first_row * gathered.k + columns.begin;
+    const auto places = heap_on_peers<Config::world>(context, gathered.data + first);
+    for_each_pack_of_rows<vector, Config::unroll>(group, own.rows, columns.end - columns.begin, [&](const auto& packs) {
+      const auto index = packs.in(gathered.k);
+      const auto values = load(own.data + columns.begin, index);
+#pragma unroll
+      for (i32 offset = 0; offset < Config::world; ++offset) store(places[offset], index, values);
+    });
+  }
+
   template <typename Config, typename Tiles, typename Tile, typename Product>
   __device__ __forceinline__ static bool multiply_part(const Tiles& tiles, const Tile& tile, const Product& product) {
     const TileParts<Config> parts = tiles.parts_of(tile);

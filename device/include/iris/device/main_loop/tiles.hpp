@@ -141,6 +141,23 @@ struct SliceOrder {
   }
 };
 
+/// Of the stages of tile_k along k those of one of so many slices.
+__device__ __forceinline__ Range slice_of_stages(i64 stages, i32 slice, i32 slices) {
+  return chunk_of({0, stages}, slice, divide_up(stages, slices));
+}
+template <typename Config>
+__device__ __forceinline__ Range stages_of_slice(i64 k, i32 slice, i32 slices) {
+  return slice_of_stages(divide_up(k, Config::tile_k), slice, slices);
+}
+/// The elements along k that these hold.
+template <typename Config>
+__device__ __forceinline__ Range depth_of_slice(i64 k, i32 slice, i32 slices) {
+  const Range stages = stages_of_slice<Config>(k, slice, slices);
+  const i64 begin = stages.begin * Config::tile_k;
+  const i64 end = stages.end * Config::tile_k;
+  return {begin < k ? begin : k, end < k ? end : k};
+}
+
 /// Of the blocks that push rows beside their products those that send a certain slice, and how many slices each of them
 /// has sent before that one.
 struct Senders {

@@ -19,12 +19,12 @@
 /// elements), stages, stage_rows (tile_m, or what there is), stage_groups (of warpgroups that take stages in turn: 1,
 /// or 2 of no more than 64 rows, of whole tiles whose operands nobody waits for), box_rows (of A in one copy; they
 /// divide stage_rows), LayoutB, Element and Result; where finished tiles are images, ship_ns (nanoseconds in which one
-/// leaves for another rank); and early_stages, where so many of B come before the launch before has ended. B that is
-/// not contiguous along k takes a tile_n of 64, 128, 192 or 256. Elements of 8 and 32 bits are contiguous along k in B,
-/// too, and tile_n is 192 at most of the former, since each sum takes two registers, and 128 of the latter, whose
-/// results take twice the shared memory. Tensor copies round f32 to tf32. Rows of A and of B are multiples of 16 bytes.
-/// The arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles
-/// leave row by row in plain bulk copies, and so may go to any rank, is our own.
+/// leaves for another rank); and early_stages, where so many of B come before A may be read. B that is not contiguous
+/// along k takes a tile_n of 64, 128, 192 or 256. Elements of 8 and 32 bits are contiguous along k in B, too, and
+/// tile_n is 192 at most of the former, since each sum takes two registers, and 128 of the latter, whose results take
+/// twice the shared memory. Tensor copies round f32 to tf32. Rows of A and of B are multiples of 16 bytes. The
+/// arrangement follows pranjalssh/fast.cu and CUTLASS's warp-specialised persistent kernels; that finished tiles leave
+/// row by row in plain bulk copies, and so may go to any rank, is our own.
 namespace iris::device {
 
 struct WarpgroupMma {
@@ -76,6 +76,15 @@ struct WarpgroupMma {
                                               const Gathered<Config>& gathered, i64 block, i64 blocks,
                                               const Tell& tell) {
     StagePush<Config>::run(shared<Memory<Config>>().pushing, context, own, gathered, block, blocks, tell);
+  }
+
+  template <typename Config>
+  __device__ __forceinline__ static void push_slice(const Context& context,
+                                                    const Matrix<const typename Config::Element>& own,
+                                                    const Gathered<Config>& gathered, i64 first_row, i32 slice,
+                                                    i32 slices, const ThreadGroup& group) {
+    const Range stages = stages_of_slice<Config>(gathered.k, slice, slices);
+    SlicePush<Config>::run(context, own, gathered, first_row, stages, group);
   }
 
   template <typename Config, typename Tiles>

@@ -83,9 +83,10 @@ constexpr bool goes_to_output = requires(const Place& place) { place.matrix; };
 template <typename Tiles>
 constexpr bool waits_for_operands = requires { &Tiles::wait; };
 
-/// Whether B was there before the launch that the stream has before this one began, so that early_stages of it come
-/// while that launch ends. Then the entry does not wait for the stream, but every thread that reads or writes anything
-/// else.
+/// Whether early_stages of B come before A may be read: while rows of A are on their way, or while the launch ends that
+/// the stream has before this one, if B was there before that began. In the latter case not the entry waits for the
+/// stream, but every thread that reads or writes anything else; a launch that begins behind the other has nothing to
+/// wait for.
 template <typename Config>
 constexpr bool loads_b_early = requires { Config::early_stages; };
 

@@ -3,6 +3,7 @@
 #include <iris/device/atomics.hpp>
 #include <iris/device/main_loop/wgmma_layout.hpp>
 #include <iris/device/platform/hopper.hpp>
+#include <iris/device/rma.hpp>
 
 /// How rows of A come from other ranks to the main loop of sm_90a.
 namespace iris::device {
@@ -154,6 +155,39 @@ struct StagePushBeside {
       tell_passed();
     }
     tell_passed();
+  }
+};
+
+/// Threads that send this rank's rows of a slice to all ranks, itself among them, whose rows they are one matrix with:
+/// stage by stage, so that neighbours write where another's places end. Of the last stage what is beyond k are zeros.
+template <typename Config>
+struct SlicePush {
+  using Element = typename Config::Element;
+
+  __device__ __forceinline__ static void run(const Context& context, const Matrix<const Element>& own,
+                                             const GatheredStages<Config>& gathered, i64 first_row, const Range& stages,
+                                             const ThreadGroup& group) {
+    const auto places = heap_on_peers<Config::world>(context, gathered.data);
+    const i64 rows_of_stages = (stages.end - stages.begin) * own.rows;
+    for_each_pack_of_rows<Config::vector, Config::unroll>(
+        group, rows_of_stages, i64{Config::tile_k}, [&]<int width, int count>(const RowPacks<width, count>& packs) {
+          Packs<Element, width, count> values = {};
+          PackPlaces<width, count> at;
+#pragma unroll
+          for (int i = 0; i < count; ++i) {
+            const i64 stage = static_cast<u32>(packs.row[i]) / static_cast<u32>(own.rows);
+            const i64 row = packs.row[i] - stage * own.rows;
+            const i64 column = (stages.begin + stage) * Config::tile_k + packs.column[i];
+            if (column < own.columns) values.packs[i] = load_pack<width>(own.data + row * own.stride + column);
+            if constexpr (sizeof(Element) == sizeof(tf32)) {  // as tensor copies do
+#pragma unroll
+              for (int j = 0; j < width; ++j) values.packs[i][j].bits = rounded_to_tf32(values.packs[i][j].bits);
+            }
+            at.begin[i] = gathered.index(first_row + row, column);
+          }
+#pragma unroll
+          for (i32 offset = 0; offset < Config::world; ++offset) store(places[offset], at, values);
+        });
   }
 };
 

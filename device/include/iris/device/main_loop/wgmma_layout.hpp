@@ -71,6 +71,14 @@ struct GatheredStages {
   __device__ __forceinline__ i64 stages_of_chunk() const { return divide_up(k, Config::tile_k); }
   __device__ __forceinline__ i64 chunks() const { return divide_up(rows, Config::tile_m); }
   __device__ __forceinline__ i64 slot() const { return chunks() * stages_of_chunk() * stage_elements; }
+  /// Where an element lies, of the first slot. Accesses of 16 bytes stay together.
+  __device__ __forceinline__ i64 index(i64 row, i64 column) const {
+    constexpr i64 width = 16 / sizeof(Element);
+    const i64 stage = row / Config::tile_m * stages_of_chunk() + column / Config::tile_k;
+    const i64 within = column % Config::tile_k;
+    const i64 access = within / width ^ row % 8;
+    return stage * stage_elements + row % Config::tile_m * Config::tile_k + access * width + within % width;
+  }
   __device__ __forceinline__ StagedOperand<Config> of(i32 rank) const {
     return {.maps = {}, .stages = data + rank * slot(), .end = rows, .columns = k};
   }
@@ -102,15 +110,6 @@ struct ImageIndex {
 
 /// Slices in which a chunk comes.
 inline constexpr i32 stage_slices = 8;
-
-/// Those of one of so many slices.
-__device__ __forceinline__ Range slice_of_stages(i64 stages, i32 slice, i32 slices) {
-  return chunk_of({0, stages}, slice, divide_up(stages, slices));
-}
-template <typename Config>
-__device__ __forceinline__ Range stages_of_slice(i64 k, i32 slice, i32 slices) {
-  return slice_of_stages(divide_up(k, Config::tile_k), slice, slices);
-}
 
 /// A walk through the stages that one of several blocks sends, in the order of their slices: each of as many, in the
 /// next slot of a ring. Few steps, with constants where the shape is known.

@@ -48,28 +48,89 @@ struct StageLoader {
   }
 
  private:
+  /// What is to come of a tile, in each of its stages.
+  template <typename Product>
+  struct Boxes {
+    static constexpr int most = Config::stage_rows / Config::box_rows;
+
+    const Product& product;
+    i32 row;
+    i64 first_gathered;
+    typename StagedOperand<Config>::Box of_a[most] = {};
+    u32 bytes = Config::tile_n * staged_row_bytes;
+
+    __device__ __forceinline__ explicit Boxes(const Product& of)
+        : product(of),
+          row(of.a.first_row + static_cast<i32>(of.origin.row)),
+          first_gathered(row / Config::tile_m * divide_up(of.a.columns, Config::tile_k)) {
+      if (of.a.stages != nullptr) {
+        bytes += sizeof(Block::Stage::a);
+        return;
+      }
+#pragma unroll
+      for (int box = 0; box < most; ++box) {
+        of_a[box] = of.a.box_at(row_of(box));
+        if (has(box)) bytes += of_a[box].rows * staged_row_bytes;
+      }
+    }
+
+    __device__ __forceinline__ i32 row_of(int box) const { return row + box * Config::box_rows; }
+    __device__ __forceinline__ bool has(int box) const { return box == 0 || row_of(box) < product.a.end; }
+    __device__ __forceinline__ void copy_a(typename Block::Stage& stage, u64& full, i32 k) const {
+      if (product.a.stages != nullptr) {
+        platform::copy_in(stage.a, product.a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
+                          sizeof(stage.a), full);
+        return;
+      }
+#pragma unroll
+      for (int box = 0; box < most; ++box) {
+        if (!has(box)) continue;
+        platform::copy_box(stage.a + box * Config::box_rows * Config::tile_k, of_a[box].map, k * Config::tile_k,
+                           row_of(box), full);
+      }
+    }
+    __device__ __forceinline__ void copy_b(typename Block::Stage& stage, u64& full, i32 k) const {
+      const i32 column = static_cast<i32>(product.origin.column);
+      if constexpr (Config::LayoutB::contiguous_along_k) {
+        platform::copy_box(stage.b, product.b.maps.box, k * Config::tile_k, column, full);
+      } else {
+#pragma unroll
+        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
+          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.maps.box, column + panel * 64,
+                             k * Config::tile_k, full);
+        }
+      }
+    }
+  };
+
   template <typename Tiles>
   __device__ static void load_tiles(Block& block, const Tiles& tiles, i64 first, i64 stride) {
     Turn turn;
-    bool is_first = true;
-    u32 before = 0;  // slices of former tiles
+    i32 with_b = -1;  // stages from the turn's on that have B; below 0 before the first tile
+    u32 before = 0;   // slices of former tiles
     for (i64 number = first; number < tiles.count(); number += stride) {
       const auto tile = tiles.at(number);
       if (!tiles.has(tile)) continue;
       const auto product = tiles.product(tile);
+      const Boxes boxes(product);
+      if constexpr (loads_b_early<Config>) {
+        if (with_b < 0) {
+          with_b = load_b(block, boxes);
+          wait_for_stream();
+        }
+      }
 #pragma unroll 1
       for (i32 slice = 0; slice < Tiles::slices;) {
         i32 after = Tiles::slices;
         if constexpr (waits_for_operands<Tiles>) {
           const u32 arrived = arrived_beyond(block, before + slice) % Block::no_more;
           const bool has_come = arrived > before + slice;
-          if (!has_come && slice == 0) return give_up(block, number, turn);
+          if (!has_come && slice == 0 && with_b <= 0) return give_up(block, number, turn);
           if (has_come && arrived - before < Tiles::slices) after = static_cast<i32>(arrived - before);
         }
         const Range stages = {stages_of_slice<Config>(product.a.columns, slice, Tiles::slices).begin,
                               stages_of_slice<Config>(product.a.columns, after - 1, Tiles::slices).end};
-        load_stages(block, product, stages, turn, is_first);
-        is_first = false;
+        load_stages(block, boxes, stages, turn, with_b);
         slice = after;
       }
       before += Tiles::slices;
@@ -91,76 +152,39 @@ struct StageLoader {
     platform::arrive(block.full[turn.stage]);
   }
 
-  /// Of the block's first tile, or of another.
+  /// Of the block's first tile, before A may be read: into how many stages, all of them free.
   template <typename Product>
-  __device__ static void load_stages(Block& block, const Product& product, Range stages, Turn& turn,
-                                     [[maybe_unused]] bool is_first) {
-    const auto& a = product.a;
-    const i32 row = a.first_row + static_cast<i32>(product.origin.row);
-    const i32 column = static_cast<i32>(product.origin.column);
-    const i64 first_gathered = row / Config::tile_m * divide_up(a.columns, Config::tile_k);
-    constexpr int most_boxes = Config::stage_rows / Config::box_rows;
-    typename StagedOperand<Config>::Box boxes[most_boxes] = {};
-    const auto row_of = [&](int box) { return row + box * Config::box_rows; };
-    const auto has = [&](int box) { return box == 0 || row_of(box) < a.end; };
-    u32 bytes = Config::tile_n * staged_row_bytes;
-    if (a.stages == nullptr) {
-#pragma unroll
-      for (int box = 0; box < most_boxes; ++box) {
-        boxes[box] = a.box_at(row_of(box));
-        if (has(box)) bytes += boxes[box].rows * staged_row_bytes;
-      }
-    } else {
-      bytes += sizeof(block.stages[0].a);
+  __device__ static i32 load_b(Block& block, const Boxes<Product>& boxes) {
+    const auto& a = boxes.product.a;
+    const i64 all = divide_up(a.columns, Config::tile_k);
+    const i32 count = all < Config::early_stages ? static_cast<i32>(all) : Config::early_stages;
+    for (i32 i = 0; i < count; ++i) {
+      platform::arrive_and_expect(block.full[i], boxes.bytes);
+      boxes.copy_b(block.stages[i], block.full[i], a.first_stage + i);
     }
-    const auto copy_a = [&](auto& stage, u64& full, i32 k) {
-      if (a.stages == nullptr) {
-#pragma unroll
-        for (int box = 0; box < most_boxes; ++box) {
-          if (!has(box)) continue;
-          platform::copy_box(stage.a + box * Config::box_rows * Config::tile_k, boxes[box].map, k * Config::tile_k,
-                             row_of(box), full);
-        }
-      } else {
-        platform::copy_in(stage.a, a.stages + (first_gathered + k) * GatheredStages<Config>::stage_elements,
-                          sizeof(stage.a), full);
-      }
-    };
-    const auto copy_b = [&](auto& stage, u64& full, i32 k) {
-      if constexpr (Config::LayoutB::contiguous_along_k) {
-        platform::copy_box(stage.b, product.b.maps.box, k * Config::tile_k, column, full);
-      } else {
-#pragma unroll
-        for (int panel = 0; panel < Config::tile_n / 64; ++panel) {
-          platform::copy_box(stage.b + panel * 64 * Config::tile_k, product.b.maps.box, column + panel * 64,
-                             k * Config::tile_k, full);
-        }
-      }
-    };
-    i32 k = a.first_stage + static_cast<i32>(stages.begin);
+    return count;
+  }
+
+  /// Of which the first `with_b` have B already.
+  template <typename Product>
+  __device__ static void load_stages(Block& block, const Boxes<Product>& boxes, Range stages, Turn& turn,
+                                     [[maybe_unused]] i32& with_b) {
+    const i32 first = boxes.product.a.first_stage;
+    const i32 end = first + static_cast<i32>(stages.end);
+    i32 k = first + static_cast<i32>(stages.begin);
     if constexpr (loads_b_early<Config>) {
-      if (is_first) {
-        const i32 count = static_cast<i32>(stages.end - stages.begin);
-        const i32 early = count < Config::early_stages ? count : Config::early_stages;
-        for (i32 i = 0; i < early; ++i) {
-          platform::arrive_and_expect(block.full[i], bytes);
-          copy_b(block.stages[i], block.full[i], k + i);
-        }
-        wait_for_stream();
-        for (i32 i = 0; i < early; ++i) {
-          copy_a(block.stages[i], block.full[i], k + i);
-          turn.advance();
-        }
-        k += early;
+      for (; with_b > 0 && k < end; --with_b, ++k) {
+        boxes.copy_a(block.stages[turn.stage], block.full[turn.stage], k);
+        turn.advance();
       }
     }
-    for (; k < a.first_stage + stages.end; ++k) {
+    for (; k < end; ++k) {
       auto& stage = block.stages[turn.stage];
       u64& full = block.full[turn.stage];
       platform::wait_barrier(block.empty[turn.stage], turn.parity ^ 1);
-      platform::arrive_and_expect(full, bytes);
-      copy_a(stage, full, k);
-      copy_b(stage, full, k);
+      platform::arrive_and_expect(full, boxes.bytes);
+      boxes.copy_a(stage, full, k);
+      boxes.copy_b(stage, full, k);
       turn.advance();
     }
   }

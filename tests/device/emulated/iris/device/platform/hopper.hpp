@@ -169,6 +169,7 @@ template <typename T>
 f32 load_operand(const char* window, u64 address) {
   T value;
   __builtin_memcpy(&value, window + swizzled(address), sizeof(T));
+  if constexpr (sizeof(T) == sizeof(tf32)) value.bits &= ~0x1fffU;  // they are not looked at
   return convert<f32>(value);
 }
 
@@ -236,6 +237,11 @@ inline void copy_box(void* to, const TensorMap* words, i32 column, i32 row, u64&
       char* const place = reinterpret_cast<char*>(
           emulated::swizzled(reinterpret_cast<u64>(static_cast<char*>(to) + i * row_of_box + byte)));
       *place = is_there ? map.data[(static_cast<u64>(row) + i) * map.row_bytes + begin + byte] : 0;
+    }
+    for (u64 byte = 0; byte < row_of_box && map.element_bytes == sizeof(tf32); byte += sizeof(tf32)) {
+      u32& bits = *reinterpret_cast<u32*>(
+          emulated::swizzled(reinterpret_cast<u64>(static_cast<char*>(to) + i * row_of_box + byte)));
+      bits = rounded_to_tf32(bits);
     }
   }
   emulated::change(barrier, 0, -static_cast<i64>(map.box_rows * row_of_box));
