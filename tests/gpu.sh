@@ -10,7 +10,7 @@
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
 # kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
 # the argument `coll,symm` or `fused`, and writes JSON into the folder $OUTF, it runs right after, on the same GPUs.
-# collectives.md has all collectives side by side.
+# collectives.md has all collectives side by side, collectives.svg draws ours and NCCL's.
 #
 # Logs and summary.txt go to OUT_DIR. GTEST_FILTER in the environment picks cases of the matrix. Exit status: 0 if every
 # step passed, 1 if one failed, 2 for wrong usage.
@@ -231,8 +231,8 @@ peers() {
 
 collectives() {
   [ "$gpus" -gt 1 ] || { echo "one GPU has no links"; return 0; }
-  "$irisgen" bench "$work/collectives.yaml" --sizes 1K:1G --batches 7 --against nccl --target "$target" --json \
-    >"$out/collectives.json" || return 1
+  "$irisgen" bench "$work/collectives.yaml" --sizes 1K:1G --batches 7 --against nccl --target "$target" \
+    --svg "$out/collectives.svg" --json >"$out/collectives.json" || return 1
   rm -f "$out"/peers_coll*.json
   peers coll,symm || return 1
   local figures
@@ -288,7 +288,7 @@ cat >>"$work/products.yaml" <<'END'
   - {name: matmul_of_bytes, pattern: matmul, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 99, k: 336}}
   - {name: matmul_of_wide_bytes, pattern: matmul, variant: tiled, dtype: e4m3, layout: {b: nk}, shape: {m: 300, n: 400, k: 336}, config: {tile_n: 192}}
   - {name: matmul_of_singles, pattern: matmul, variant: tiled, dtype: f32, shape: {m: 300, n: 200, k: 131}, config: {tile_m: 256}}
-  - {name: matmul_stages_in_turn, pattern: matmul, variant: tiled, layout: {b: nk}, shape: {m: 40, n: 300, k: 1032}, config: {tile_n: 64, blocks: 2}}
+  - {name: matmul_stages_in_turn, pattern: matmul, variant: tiled, layout: {b: nk}, shape: {m: 40, n: 300, k: 1032}, config: {tile_n: 64}}
   - {name: matmul_of_low_tiles, pattern: matmul, variant: tiled, shape: {m: 150, n: 200, k: 328}, config: {tile_m: 64, blocks: 2}}
   - {name: matmul_of_few_rows, pattern: matmul, variant: split_k, dtype: f32, layout: {b: nk}, shape: {m: 5, n: 600, k: 331}}
   - {name: matmul_of_tf32, pattern: matmul, dtype: tf32, layout: {b: nk}, shape: {m: 300, n: 99, k: 332}}
