@@ -85,7 +85,8 @@ double gathering_us(const FastLoop& loop, const Problem& problem, const Target& 
                     std::int64_t comm_blocks, const Multiplying& multiplying) {
   // Slices in which this loop takes what blocks push, and, where all blocks do, how many of these come together.
   constexpr double slices = 8;
-  constexpr double slice_us = 3.5;  // measured on four H200s: to send and tell of one, however short
+  constexpr double slice_us = 3.5;    // measured on four H200s: to send and tell of one, however short
+  constexpr double telling_us = 2.2;  // measured on two and on four: of one alone that blocks have sent
   constexpr double together_beside = 3.2;
   constexpr std::int64_t most_turns = 256;  // gone through tile by tile; in the others nobody waits, or all do
   const bool in_slices = loop.main_loop == MainLoop::wgmma && !products.by_copy_engine;
@@ -98,6 +99,11 @@ double gathering_us(const FastLoop& loop, const Problem& problem, const Target& 
   const std::int64_t band =
       arriving_band(columns, tiles.n, std::max(1, products.parts), loop.tiles.front().band, target.compute_units);
   const double gbs = sending_gbs(problem, target, products, comm_blocks, blocks);
+  const double chunk_us =
+      products.sent_bytes / static_cast<double>(others * std::max<std::int64_t>(1, chunks)) / gbs / 1e3;
+  const double of_slices_us = chunks > 1 || products.sends_beside
+                                  ? slices * slice_us
+                                  : slices * telling_us + static_cast<double>(others) * chunk_us;
   const ArrivingRows arriving = {
       .others = others,
       .chunks = chunks,
@@ -107,8 +113,8 @@ double gathering_us(const FastLoop& loop, const Problem& problem, const Target& 
       .in_turn = products.by_copy_engine,
       .first_share = !in_slices ? 1 : (products.sends_beside ? together_beside : 1) / slices,
       .begin_us = products.by_copy_engine ? 2 * target.rates.copy_us : 0,
-      .chunk_us = products.sent_bytes / static_cast<double>(others * std::max<std::int64_t>(1, chunks)) / gbs / 1e3,
-      .least_us = in_slices ? slices * slice_us : 0};
+      .chunk_us = chunk_us,
+      .least_us = in_slices ? of_slices_us : 0};
 
   const std::int64_t own = arriving.chunks * arriving.across;
   const std::int64_t count = own * problem.world;
