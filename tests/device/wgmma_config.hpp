@@ -33,4 +33,13 @@ struct Alone {
   static constexpr i32 ship_ns = 64;
 };
 
+/// Alone of several ranks. Rows of A travel in boxes of so many.
+template <i32 ranks, i32 rows_of_box = 128>
+struct Together : Alone<f16, f16, ColumnMajor, 128, 4> {
+  static constexpr i32 world = ranks;
+  static constexpr i32 row_shards = ranks;
+  static constexpr i32 column_shards = 1;
+  static constexpr i32 box_rows = rows_of_box;
+};
+
 }  // namespace emulated_products
