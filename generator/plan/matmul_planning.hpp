@@ -90,10 +90,8 @@ struct MailboxRows {
 iris::ByteSize slots_of_tiles(const Problem& problem, const KernelPlan& kernel);
 /// for those of every so many of the tiles of m rows × n columns, of which each rank has its share,
 iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& kernel);
-/// for that rank's shard of m rows of A, as Gathered;
-iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel);
-/// for those of all ranks, as one Gathered;
-iris::ByteSize slot_of_all_rows(const Problem& problem, const KernelPlan& kernel);
+/// for that rank's shard of m rows of A, as Gathered, or one for those of all ranks;
+iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel, int slots);
 /// or for its products for this rank in lines, as TileMailbox, behind what blocks reserve for the images of their
 /// tiles.
 iris::ByteSize mailboxes_of_tiles(const Problem& problem, const KernelPlan& kernel, const MailboxRows& rows);

@@ -56,23 +56,14 @@ iris::ByteSize slots_of_divided_tiles(const Problem& problem, const KernelPlan& 
   return size;
 }
 
-iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel) {
+iris::ByteSize slots_of_rows(const Problem& problem, const KernelPlan& kernel, int slots) {
   // As Gathered of the main loops in device/main_loop/.
   if (kernel.main_loop() != MainLoop::wgmma) {
-    return workspace_of(problem, problem.world, {{"m", 1, problem.world}, {"k"}}, problem.dtype,
+    return workspace_of(problem, slots, {{"m", 1, slots}, {"k"}}, problem.dtype,
                         static_cast<int>(kernel.number("vector")));
   }
   const std::int64_t tile_k = kernel.number("tile_k");
-  return slots_of(problem, 2 * std::int64_t{problem.world}, rows_of_ranks(problem, kernel), {"k", tile_k},
-                  kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
-}
-
-iris::ByteSize slot_of_all_rows(const Problem& problem, const KernelPlan& kernel) {
-  if (kernel.main_loop() != MainLoop::wgmma) {
-    return workspace_of(problem, 1, {{"m"}, {"k"}}, problem.dtype, static_cast<int>(kernel.number("vector")));
-  }
-  const std::int64_t tile_k = kernel.number("tile_k");
-  return slots_of(problem, 2, {"m", kernel.number("tile_m")}, {"k", tile_k},
+  return slots_of(problem, 2 * std::int64_t{slots}, {"m", kernel.number("tile_m") * slots}, {"k", tile_k},
                   kernel.number("stage_rows") * tile_k * iris::bytes_of(problem.dtype));
 }
 

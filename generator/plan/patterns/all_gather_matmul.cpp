@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "generator/plan/compose.hpp"
+#include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -29,13 +30,13 @@ Products products(const Problem& problem, bool moves_by_blocks) {
           .parts = problem.world - 1};
 }
 
-/// What both kernels have: `blocks` of them push rows.
-Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks) {
+/// What these kernels have: `blocks` of them push rows, into so many slots.
+Draft plan_kernel(const Request& request, KernelPlan kernel, std::int64_t blocks, int slots) {
   const Problem& problem = request.problem;
   if (kernel.main_loop() != MainLoop::wgmma) choose_unroll(request, kernel, 2);  // that one pushes in bulk copies
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
-  kernel.workspace = slots_of_rows(problem, kernel);
+  kernel.workspace = slots_of_rows(problem, kernel, slots);
   kernel.arguments = place(arguments(problem), 16, {});
   return draft_of(std::move(kernel), InPlace::no);
 }
@@ -45,7 +46,7 @@ Draft plan_workgroup_specialized(const Request& request) {
   choose_tiles(request, kernel, products(request.typical(), true));
   choose_roles(request, kernel, products(request.typical(), true), "push rows to the peers");
   const std::int64_t blocks = kernel.number("comm_blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  return plan_kernel(request, std::move(kernel), blocks, request.problem.world);
 }
 
 Draft plan_fused_sequential(const Request& request) {
@@ -53,7 +54,7 @@ Draft plan_fused_sequential(const Request& request) {
   choose_tiles(request, kernel, products(request.typical(), false));
   choose_matmul_grid(request, kernel, products(request.typical(), false));
   const std::int64_t blocks = kernel.number("blocks");
-  return plan_kernel(request, std::move(kernel), blocks);
+  return plan_kernel(request, std::move(kernel), blocks, request.problem.world);
 }
 
 /// A copy and its flag cost as much as some megabytes on their way, and commands of the host's.
@@ -144,20 +145,16 @@ Products of_rows_together(const Problem& problem) {
 }
 
 Draft plan_rows_together(const Request& request) {
-  const Problem& problem = request.problem;
   const Products products = of_rows_together(request.typical());
   KernelPlan kernel = start_kernel(request, "all_gather_matmul/rows_together.hip");
   choose_tiles(request, kernel, products);
   choose_roles(request, kernel, products, "push rows to all ranks");
-  choose_unroll(request, kernel, 2);
   if (kernel.main_loop() == MainLoop::wgmma) {
+    choose_unroll(request, kernel, 2);  // threads store them there, too
     add_number(kernel, "early_stages", kernel.number("stages"), "of B", "they have B while rows of A are on their way");
   }
-  add_types(request, kernel, {.result = true, .accumulate = true});
-  add_flags(kernel, kernel.number("comm_blocks") * problem.world);
-  kernel.workspace = slot_of_all_rows(problem, kernel);
-  kernel.arguments = place(arguments(problem), 16, {});
-  return draft_of(std::move(kernel), InPlace::no);
+  const std::int64_t blocks = kernel.number("comm_blocks");
+  return plan_kernel(request, std::move(kernel), blocks, 1);
 }
 
 /// Of a kernel that multiplies meanwhile.
@@ -195,10 +192,10 @@ std::vector<Work> cost_of_rows_together(const Problem& problem, const Target& ta
   const double stored_gbs = block_gbs * static_cast<double>(kernel.number("comm_blocks"));
   const double gbs = std::min(target.rates.link_gbs, stored_gbs * others / problem.world);
   const double round_us = telling_us + (others > 0 ? link_bytes / rounds / gbs / 1e3 : 0);
-  const std::int64_t tiles = divide_up(problem.extent("m").value, kernel.number("tile_m")) *
-                             divide_up(problem.extent("n").value, kernel.number("tile_n"));
-  const double multiplied_us = multiply_us(problem, target, kernel, of_rows_together(problem)) *
-                               (tiles > multiplying_blocks(kernel) ? longer_beside : 1);
+  const Products products = of_rows_together(problem);
+  const auto tiles = tiles_of(problem, products, kernel.number("tile_m"), kernel.number("tile_n"));
+  const double multiplied_us =
+      multiply_us(problem, target, kernel, products) * (tiles > multiplying_blocks(kernel) ? longer_beside : 1);
   const bool in_slices = kernel.main_loop() == MainLoop::wgmma;
   const double before_us = round_us + until_products_us + (kernel.number("tile_n") <= 64 ? narrow_us : 0);
   const double behind_last_us = multiplied_us / (in_slices ? rounds : 1);
