@@ -22,48 +22,21 @@ bool in_different_banks(const std::vector<int>& elements, int bytes) {
   return true;
 }
 
-TEST(WarpLayout, HasAPlaceOfItsOwnForEachElement) {
-  std::set<int> along_k;
-  std::set<int> along_n;
-  constexpr int tile = 64;
-  for (int line = 0; line < tile; ++line) {
-    for (int place = 0; place < Layout::places; ++place) along_k.insert(Layout::place_along_k(line, place));
-  }
-  for (int k = 0; k < Layout::depth; ++k) {
-    for (int place = 0; place < tile / Layout::in_place; ++place) {
-      along_n.insert(Layout::place_along_n<tile>(k, place));
-    }
-  }
-  for (const std::set<int>& all : {along_k, along_n}) {
-    EXPECT_EQ(all.size(), static_cast<std::size_t>(tile * Layout::places));
-    EXPECT_EQ(*all.rbegin(), tile * Layout::depth - Layout::in_place);
-  }
-}
+constexpr int tile = 64;
 
-TEST(WarpLayout, IsReadAlongKFromDifferentBanks) {
-  for (int first = 0; first < 64; first += 8) {
-    for (int product = 0; product < Layout::products; ++product) {
-      std::vector<int> elements;
-      for (int lane = 0; lane < 32; ++lane) {
-        elements.push_back(Layout::place_along_k(first + lane / 4, lane % 4 * Layout::products + product));
-      }
-      EXPECT_TRUE(in_different_banks(elements, 16)) << first << ", product " << product;
-    }
-  }
-}
+static_assert(Layout::row % 2 == 0 && Layout::row_of_b<tile> % 2 == 0, "copies are of 16 bytes");
 
-TEST(WarpLayout, IsReadAlongNFromDifferentBanks) {
-  for (int first = 0; first < 64; first += 8) {
-    for (int depth = 0; depth < Layout::lane_depth; ++depth) {
-      std::vector<int> elements;
-      for (int lane = 0; lane < 32; ++lane) {
-        const int column = first + lane / 4;
-        const int k = lane % 4 * Layout::lane_depth + depth;
-        elements.push_back(Layout::place_along_n<64>(k, column / Layout::in_place) + column % Layout::in_place);
-      }
-      EXPECT_TRUE(in_different_banks(elements, 8)) << first << ", depth " << depth;
-    }
+TEST(WarpLayout, IsReadFromDifferentBanks) {
+  std::vector<int> along_k;
+  std::vector<int> along_n;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int line = lane / 4;
+    const int k = lane % Layout::product_depth;
+    along_k.push_back(line * Layout::row + k);
+    along_n.push_back(k * Layout::row_of_b<tile> + line);
   }
+  EXPECT_TRUE(in_different_banks(along_k, 8));
+  EXPECT_TRUE(in_different_banks(along_n, 8));
 }
 
 /// Eight lanes name places that are read at once.
@@ -80,13 +53,15 @@ TEST(PackedLayout, HasAPlaceOfItsOwnForEachPieceOfARow) {
   constexpr int rows = 64;
   for (const int bytes : {128, 256}) {
     std::set<int> all;
+    const int places = bytes / PackedLayout::place_bytes;
     for (int row = 0; row < rows; ++row) {
-      for (int number = 0; number < bytes / PackedLayout::place_bytes; ++number) {
+      for (int number = 0; number < places; ++number) {
         all.insert(bytes == 128 ? PackedLayout::place(row, number) : PackedLayout::place<256>(row, number));
       }
     }
-    EXPECT_EQ(all.size(), static_cast<std::size_t>(rows * bytes / PackedLayout::place_bytes));
-    EXPECT_EQ(*all.rbegin(), rows * bytes - PackedLayout::place_bytes);
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(rows * places));
+    EXPECT_EQ(*all.begin(), 0);
+    EXPECT_LE(*all.rbegin() + PackedLayout::place_bytes, rows * PackedLayout::stride(bytes));
   }
 }
 

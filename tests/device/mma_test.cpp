@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "iris/device/main_loop.hpp"
+#include "iris/device/main_loop/fma_staged.hpp"
 #include "iris/device/main_loop/mma.hpp"
 #include "iris/device/main_loop/mma_packed.hpp"
 #include "iris/device/signal.hpp"
@@ -63,6 +64,13 @@ struct Config : Alone<PackedWarpMma, bf16, bf16, ColumnMajor, 64, 64, 2> {};
 #include "templates/matmul/split_k.hip"
 ENTRY
 }  // namespace parts
+namespace singles {
+struct Config : Alone<StagedMultiplyAdd, f32, f32, ColumnMajor> {
+  static constexpr i32 tile_k = 16;
+};
+#include "templates/matmul/tiled.hip"
+ENTRY
+}  // namespace singles
 namespace doubles_along_k {
 struct Config : Alone<WarpMma, f64, f64, ColumnMajor> {};
 #include "templates/matmul/tiled.hip"
@@ -96,11 +104,37 @@ TEST(PackedMma, parts_along_k_are_whole_slices) {
 }
 TEST(PackedMma, nothing_is_multiplied_where_k_is_0) {
   expect_product<contiguous_along_k::Config>(contiguous_along_k::entry, {3, 5, 0}, 5);
+  expect_product<contiguous_along_n::Config>(contiguous_along_n::entry, {5, 3, 0}, 5);
+}
+/// Copies of 16, 8, 4 and 2 bytes of more slices than there are stages.
+TEST(PackedMma, stages_are_filled_again) {
+  for (const i64 k : lengths({456, 452, 450, 451})) {
+    expect_product<contiguous_along_k::Config>(contiguous_along_k::entry, {3, 5, k}, 8);
+    expect_product<contiguous_along_n::Config>(contiguous_along_n::entry, {5, k % 16, k}, 9);
+    expect_product<bytes::Config>(bytes::entry, {3, 5, k + 200}, 10);
+  }
+}
+TEST(LargePackedMma, stages_are_filled_again_for_the_next_tile) {
+  for (const i64 k : {328, 331})
+    expect_product<contiguous_along_k::Config>(contiguous_along_k::entry, {70, 200, k}, 11);
+}
+
+/// Nothing makes its threads meet but the barriers between slices.
+TEST(StagedMultiplyAdd, stages_are_filled_again_for_the_next_tile) {
+  for (const i64 k : lengths({128, 131})) {
+    for (const u32 seed : {12u, 13u}) expect_product<singles::Config>(singles::entry, {66, 130, k}, seed);
+  }
 }
 
 TEST(WarpMma, rows_of_f64_are_of_any_length) {
-  for (const i64 k : {34, 37}) expect_product<doubles_along_k::Config>(doubles_along_k::entry, {67, 70, k}, 6);
+  for (const i64 k : {34, 37, 0}) expect_product<doubles_along_k::Config>(doubles_along_k::entry, {67, 70, k}, 6);
   for (const i64 n : {66, 71}) expect_product<doubles_along_n::Config>(doubles_along_n::entry, {130, n, 19}, 7);
+}
+TEST(WarpMma, stages_are_filled_again) {
+  for (const i64 k : {132, 133}) {
+    expect_product<doubles_along_k::Config>(doubles_along_k::entry, {3, 5, k}, 8);
+    expect_product<doubles_along_n::Config>(doubles_along_n::entry, {5, k % 8, k}, 9);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace iris::device::pack_test {
 namespace {
 
@@ -41,6 +43,19 @@ TEST(Pack, CarriesHalves) {
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(wide[i], i + 0.5f);
     EXPECT_EQ(convert<f32>(destination[i]), i + 0.5f);
+  }
+}
+
+TEST(Pack, IsCutOutOfTwoAtAnyByte) {
+  unsigned char both[32];
+  for (int i = 0; i < 32; ++i) both[i] = static_cast<unsigned char>(i + 1);
+  Pack<u32, 4> first;
+  Pack<u32, 4> second;
+  std::memcpy(&first, both, 16);
+  std::memcpy(&second, both + 16, 16);
+  for (u32 begin = 0; begin < 16; ++begin) {
+    const Pack<u32, 4> bytes = bytes_from(begin, first, second);
+    EXPECT_EQ(std::memcmp(&bytes, both + begin, 16), 0) << begin;
   }
 }
 

@@ -75,12 +75,13 @@ TEST(MainLoop, IsOfMatrixUnitsForRowsThatBeginAnywhere) {
   expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
   expect_packed("variant: split_k, dtype: bf16, shape: {m: 128, n: 128, k: 128}, config: {tile_m: 64, parts: 2}",
                 "they take a tile_m of 128");
-  const KernelPlan fused = plan("all_gather_matmul",
-                                "variant: workgroup_specialized, world: 2, dtype: bf16, layout: {b: nk}, "
-                                "shape: {m: 512, n: 256, k: 130}",
-                                "sm_90a")
-                               .kernels[0];
-  EXPECT_EQ(fused.main_loop(), MainLoop::mma_packed);
+  const std::string fused =
+      "variant: workgroup_specialized, world: 2, dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 256, k: 130}";
+  EXPECT_EQ(plan("all_gather_matmul", fused, "sm_90a").kernels[0].main_loop(), MainLoop::mma_packed);
+  const std::string wide =
+      "world: 1, dtype: bf16, shape: {m: 512, n: dynamic, k: 96}, config: {tile_n: 128, tile_m: 128";
+  EXPECT_EQ(plan("matmul", wide + "}, variant: tiled", "sm_90a").kernels.back().main_loop(), MainLoop::mma_packed);
+  EXPECT_EQ(plan("matmul", wide + ", parts: 2}, variant: split_k", "sm_90a").kernels.back().main_loop(), MainLoop::fma);
 }
 
 /// Smaller copies take longer, those of odd rows longest.

@@ -230,6 +230,8 @@ inline std::vector<Sample> matrix_unit_samples(const Algorithm& algorithm, int w
         Shape{"nk", 300, 520, 136, 224},
         Shape{"nk", 700, 264, 200, 64, true},
         Shape{"kn", 70, 1032, 1000, 256},
+        Shape{"nk", 131, 264, 332, 128},
+        Shape{"kn", 131, 330, 330, 64},
         Shape{"nk", 300, 264, 132, 128, false, "tf32"},
         Shape{"nk", 40, 99, 1036, 96, false, "tf32"},
         Shape{"kn", 300, 264, 131, 128, false, "f64"},

@@ -1051,7 +1051,7 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 // --- iris/device/pack.hpp
 
 #ifndef IRIS_DEVICE_PACK_HPP
-#define IRIS_DEVICE_PACK_HPP 0xc84e8277
+#define IRIS_DEVICE_PACK_HPP 0x5001b571
 
 namespace iris::device {
 
@@ -1098,15 +1098,35 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
   return to;
 }
 
+/// The 16 bytes that begin at byte `begin`, less than 16, of the 32 of both.
+__device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>& first, const Pack<u32, 4>& second) {
+  u32 words[8];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] = first[i];
+    words[i + 4] = second[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 6; ++i) words[i] = begin & 8 ? words[i + 2] : words[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) words[i] = begin & 4 ? words[i + 1] : words[i];
+  Pack<u32, 4> bytes;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    bytes[i] = static_cast<u32>((u64{words[i + 1]} << 32 | words[i]) >> begin % 4 * 8);
+  }
+  return bytes;
+}
+
 }  // namespace iris::device
-#elif IRIS_DEVICE_PACK_HPP != 0xc84e8277
+#elif IRIS_DEVICE_PACK_HPP != 0x5001b571
 #error "iris/device/pack.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0x8f117416
+#define IRIS_DEVICE_PARTITION_HPP 0xaa8dfc24
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -1116,6 +1136,11 @@ struct Range {
   i64 begin;
   i64 end;
 };
+
+/// How many there are, up to `most`.
+__device__ constexpr int up_to(i64 count, int most) {
+  return count < most ? static_cast<int>(count) : most;
+}
 
 __device__ constexpr i64 divide_up(i64 value, i64 by) {
   return (value + by - 1) / by;
@@ -1283,7 +1308,7 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0x8f117416
+#elif IRIS_DEVICE_PARTITION_HPP != 0xaa8dfc24
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_2d5ca03fd93d6877 {
+inline namespace builds_bac42a20ba894c74 {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -45,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_2d5ca03fd93d6877
+}  // namespace builds_bac42a20ba894c74
 }  // namespace irisgen_kernels

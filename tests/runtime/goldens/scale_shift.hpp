@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_dbfb4ac93d5e6d62 {
+inline namespace builds_4e498fe16d9de5d4 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_dbfb4ac93d5e6d62
+}  // namespace builds_4e498fe16d9de5d4
 }  // namespace irisgen_kernels

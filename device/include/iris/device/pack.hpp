@@ -47,4 +47,24 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
   return to;
 }
 
+/// The 16 bytes that begin at byte `begin`, less than 16, of the 32 of both.
+__device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>& first, const Pack<u32, 4>& second) {
+  u32 words[8];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] = first[i];
+    words[i + 4] = second[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 6; ++i) words[i] = begin & 8 ? words[i + 2] : words[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) words[i] = begin & 4 ? words[i + 1] : words[i];
+  Pack<u32, 4> bytes;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    bytes[i] = static_cast<u32>((u64{words[i + 1]} << 32 | words[i]) >> begin % 4 * 8);
+  }
+  return bytes;
+}
+
 }  // namespace iris::device

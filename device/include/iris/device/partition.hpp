@@ -11,6 +11,11 @@ struct Range {
   i64 end;
 };
 
+/// How many there are, up to `most`.
+__device__ constexpr int up_to(i64 count, int most) {
+  return count < most ? static_cast<int>(count) : most;
+}
+
 __device__ constexpr i64 divide_up(i64 value, i64 by) {
   return (value + by - 1) / by;
 }

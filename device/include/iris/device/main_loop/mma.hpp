@@ -23,24 +23,19 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
     using Element = f64;
     static_assert(sizeof(typename Config::Element) == 8 && sizeof(typename Config::Accumulate) == 8,
                   "f64 is summed in f64");
-    static_assert(Config::tile_k == WarpLayout::depth, "a slice is as deep as two products");
+    static_assert(Config::tile_k == WarpLayout::depth, "a slice is as deep as its products");
     static constexpr int depth = WarpLayout::depth;
-    static constexpr int most_along_k = in_place;
-    static constexpr int at_once = 2;  // the sums take most registers
+    static constexpr int most_along_k = 2;
+    static constexpr bool along_k = Config::LayoutB::contiguous_along_k;
+    // From an element of b to the next along k, and to that of the next column.
+    static constexpr int next_k = along_k ? 1 : row_of_b<Config::tile_n>;
+    static constexpr int next_column = along_k ? row : 1;
 
-    alignas(128) f64 a[Config::tile_m * depth];
-    alignas(128) f64 b[Config::tile_n * depth];
+    alignas(128) f64 a[Config::tile_m * row];
+    alignas(128) f64 b[along_k ? Config::tile_n * row : depth * row_of_b<Config::tile_n>];
 
-    __device__ __forceinline__ f64* place_of_a(int row, int k) {
-      return a + place_along_k(row, k / in_place) + k % in_place;
-    }
-    __device__ __forceinline__ f64* place_of_b(int k, int column) {
-      if constexpr (Config::LayoutB::contiguous_along_k) {
-        return b + place_along_k(column, k / in_place) + k % in_place;
-      } else {
-        return b + place_along_n<Config::tile_n>(k, column / in_place) + column % in_place;
-      }
-    }
+    __device__ __forceinline__ f64* place_of_a(int of_row, int k) { return a + of_row * row + k; }
+    __device__ __forceinline__ f64* place_of_b(int k, int column) { return b + k * next_k + column * next_column; }
   };
 
   template <typename Config, typename Place>
@@ -48,65 +43,42 @@ struct WarpMma : TileByTile<WarpMma>, private WarpLayout {
                                                   const TileOrigin& origin, const Place& place) {
     Sums<Config> sums = {};
     with_slices<Config, Stage<Config>>(a.matrix, b.matrix, origin, [&](auto& slices) {
-#pragma unroll 1
-      for (i64 slice = 0; slice < slices.count(); ++slice) {
-        const Stage<Config>& stage = slices.next();
-        slices.copy_next();
-        accumulate<Config>(sums, stage);
-      }
+      for_each_step<Factors<Config>, products>(slices, [&](const auto& factors) { factors.add_product_to(sums); });
     });
     store_at(place, [&](const auto& to) { sums.store(to); });
   }
 
  private:
-  /// A lane's two depths of a product, of one row of an operand that is contiguous along k;
-  __device__ __forceinline__ static void read_along_k(f64 (&values)[in_place], const f64* operand, int row, int lane,
-                                                      int product) {
-    const f64* const place = operand + place_along_k(row, lane % 4 * products + product);
-    const auto two = *reinterpret_cast<const Pack<f64, in_place>*>(place);
-    values[0] = two[0];
-    values[1] = two[1];
-  }
-  /// and of one column of a row-major B.
+  /// What a lane multiplies in one product, in registers.
   template <typename Config>
-  __device__ __forceinline__ static void read_along_n(f64 (&values)[in_place], const f64* operand, int column, int lane,
-                                                      int product) {
-#pragma unroll
-    for (int i = 0; i < in_place; ++i) {
-      const int k = lane % 4 * lane_depth + product * in_place + i;
-      values[i] = operand[place_along_n<Config::tile_n>(k, column / in_place) + column % in_place];
-    }
-  }
+  struct Factors {
+    using Part = Sums<Config>;
 
-  /// sums += a·b of the slice.
-  template <typename Config>
-  __device__ __forceinline__ static void accumulate(Sums<Config>& sums, const Stage<Config>& stage) {
-    const int lane = sums.lane();
-#pragma unroll 1  // the loads of both at once would take too many registers
-    for (int product = 0; product < products; ++product) {
-      f64 b[Sums<Config>::across][in_place];
+    f64 a[Part::down][2];
+    f64 b[Part::across];
+
+    __device__ __forceinline__ void load(const Stage<Config>& stage, int product) {
+      const int k = product * product_depth + Part::lane() % product_depth;
+      const f64* const first_a = stage.a + (Part::first_row() + Part::lane_row()) * row + k;
+      const f64* const first_b =
+          stage.b + (Part::first_column() + Part::lane_row()) * stage.next_column + k * stage.next_k;
 #pragma unroll
-      for (int j = 0; j < sums.across; ++j) {
-        const int column = sums.first_column() + j * sums.product_columns + sums.lane_row();
-        if constexpr (Config::LayoutB::contiguous_along_k) {
-          read_along_k(b[j], stage.b, column, lane, product);
-        } else {
-          read_along_n<Config>(b[j], stage.b, column, lane, product);
-        }
-      }
+      for (int j = 0; j < Part::across; ++j) b[j] = first_b[j * Part::product_columns * stage.next_column];
 #pragma unroll
-      for (int i = 0; i < sums.down; ++i) {
-        f64 upper[in_place];
-        f64 lower[in_place];
-        const int row = sums.first_row() + i * sums.product_rows + sums.lane_row();
-        read_along_k(upper, stage.a, row, lane, product);
-        read_along_k(lower, stage.a, row + sums.product_rows / 2, lane, product);
-        const f64 a[4] = {upper[0], lower[0], upper[1], lower[1]};
-#pragma unroll
-        for (int j = 0; j < sums.across; ++j) platform::multiply_16x8x8(sums.values[i][j], a, b[j]);
+      for (int i = 0; i < Part::down; ++i) {
+        a[i][0] = first_a[i * Part::product_rows * row];
+        a[i][1] = first_a[(i * Part::product_rows + Part::product_rows / 2) * row];
       }
     }
-  }
+
+    __device__ __forceinline__ void add_product_to(Sums<Config>& sums) const {
+#pragma unroll
+      for (int i = 0; i < Part::down; ++i) {
+#pragma unroll
+        for (int j = 0; j < Part::across; ++j) platform::multiply_16x8x4(sums.values[i][j], a[i], b[j]);
+      }
+    }
+  };
 };
 
 }  // namespace iris::device

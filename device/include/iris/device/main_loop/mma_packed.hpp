@@ -28,19 +28,19 @@ struct PackedWarpMma : TileByTile<PackedWarpMma>, private PackedLayout {
     static constexpr int depth = Config::tile_k;
     static constexpr int in_place = place_bytes / sizeof(Element);
     static constexpr int most_along_k = in_place;
-    static constexpr int at_once = 4;
-    static constexpr int row_bytes_of_b =
-        Config::LayoutB::contiguous_along_k ? row_bytes : Config::tile_n * sizeof(Element);
+    static constexpr bool along_k = Config::LayoutB::contiguous_along_k;
+    static constexpr int row_bytes_of_b = along_k ? row_bytes : Config::tile_n * static_cast<int>(sizeof(Element));
+    static constexpr int rows_of_b = along_k ? Config::tile_n : depth;
 
-    alignas(128) unsigned char a[Config::tile_m * row_bytes];
-    alignas(128) unsigned char b[Config::tile_n * row_bytes];
+    alignas(128) unsigned char a[Config::tile_m * stride(row_bytes)];
+    alignas(128) unsigned char b[rows_of_b * stride(row_bytes_of_b)];
 
     __device__ __forceinline__ Element* place_of_a(int row, int k) {
       return reinterpret_cast<Element*>(a + place(row, k / in_place)) + k % in_place;
     }
     __device__ __forceinline__ Element* place_of_b(int k, int column) {
-      const int row = Config::LayoutB::contiguous_along_k ? column : k;
-      const int in_row = Config::LayoutB::contiguous_along_k ? k : column;
+      const int row = along_k ? column : k;
+      const int in_row = along_k ? k : column;
       return reinterpret_cast<Element*>(b + place<row_bytes_of_b>(row, in_row / in_place)) + in_row % in_place;
     }
   };
@@ -73,40 +73,47 @@ struct PackedWarpMma : TileByTile<PackedWarpMma>, private PackedLayout {
     }
   }
 
+  /// Elements of 8 bits are widened in registers, of which realigned slices leave enough for one set of factors.
   template <typename Config, typename AllSlices>
   __device__ __forceinline__ static void accumulate_all(Sums<Config>& sums, AllSlices& slices) {
-#pragma unroll 1
-    for (i64 slice = 0; slice < slices.count(); ++slice) {
-      const Stage<Config>& stage = slices.next();
-      slices.copy_next();
-      accumulate<Config>(sums, stage);
-    }
+    constexpr bool widened = sizeof(typename Config::Element) == 1;
+    constexpr int at_once = !widened ? products : AllSlices::asynchronous ? 2 : 1;
+    for_each_step<Factors<Config>, products, at_once>(slices,
+                                                      [&](const auto& factors) { factors.add_product_to(sums); });
   }
 
-  /// sums += a·b of the slice.
+  /// What a lane multiplies in one product, in registers.
   template <typename Config>
-  __device__ __forceinline__ static void accumulate(Sums<Config>& sums, const Stage<Config>& stage) {
-#pragma unroll(sizeof(typename Config::Element) == 1 ? 1 : products)  // those of 8 bits are widened in registers
-    for (int product = 0; product < products; ++product) {
-      u32 b[Sums<Config>::across / 2][4];  // of two products side by side
+  struct Factors {
+    using Part = Sums<Config>;
+
+    u32 a[Part::down][4];
+    u32 b[Part::across / 2][4];  // of two products side by side
+
+    __device__ __forceinline__ void load(const Stage<Config>& stage, int product) {
 #pragma unroll
-      for (int j = 0; j < sums.across / 2; ++j) {
-        read_b<Config>(b[j], stage.b, sums.first_column() + j * 2 * sums.product_columns, sums.lane(), product);
+      for (int j = 0; j < Part::across / 2; ++j) {
+        read_b<Config>(b[j], stage.b, Part::first_column() + j * 2 * Part::product_columns, Part::lane(), product);
       }
+      const Place of_lane = of_a(Part::lane(), product);
 #pragma unroll
-      for (int i = 0; i < sums.down; ++i) {
-        const Place of_lane = of_a(sums.lane(), product);
-        const int row = sums.first_row() + i * sums.product_rows + of_lane.row;
-        u32 a[4];
-        platform::load_matrices(a, stage.a + place(row, of_lane.number));
+      for (int i = 0; i < Part::down; ++i) {
+        const int row = Part::first_row() + i * Part::product_rows + of_lane.row;
+        platform::load_matrices(a[i], stage.a + place(row, of_lane.number));
+      }
+    }
+
+    __device__ __forceinline__ void add_product_to(Sums<Config>& sums) const {
 #pragma unroll
-        for (int j = 0; j < sums.across; ++j) {
-          platform::multiply_16x8<typename Config::Element>(sums.values[i][j], a, b[j / 2][j % 2 * 2],
+      for (int i = 0; i < Part::down; ++i) {
+#pragma unroll
+        for (int j = 0; j < Part::across; ++j) {
+          platform::multiply_16x8<typename Config::Element>(sums.values[i][j], a[i], b[j / 2][j % 2 * 2],
                                                             b[j / 2][j % 2 * 2 + 1]);
         }
       }
     }
-  }
+  };
 
   template <typename Config>
   __device__ __forceinline__ static void read_b(u32 (&words)[4], const unsigned char* b, int column, int lane,

@@ -8,17 +8,20 @@ namespace iris::device {
 /// operands in shared memory, in places of 16 bytes. An operand that is contiguous along k lies in rows of 128 bytes,
 /// the slice's depth; a row-major B in rows as wide as the tile. A warp multiplies 32 bytes of depth at a time.
 ///
-/// It reads four times eight places at once, of which each lane names one: those of eight lanes come from different
-/// banks, since places are exchanged in every row.
+/// It reads four times eight places at once, of which each lane names one. Those of eight lanes come from different
+/// banks, since behind each row there is room for one more place.
 struct PackedLayout {
   static constexpr int place_bytes = 16;
   static constexpr int row_bytes = 128;
   static constexpr int products = row_bytes / (2 * place_bytes);  // of a slice, one after another
 
-  /// The byte at which a place begins of a row of so many bytes, a multiple of 128.
+  /// From a row of so many bytes, a multiple of 128, to the next.
+  __device__ static constexpr int stride(int bytes) { return bytes + place_bytes; }
+
+  /// The byte at which a place begins.
   template <int bytes = row_bytes>
   __device__ static constexpr int place(int row, int number) {
-    return row * bytes + (number ^ row % 8) * place_bytes;
+    return row * stride(bytes) + number * place_bytes;
   }
 
   /// What a lane names of an operand that is contiguous along k: of 16 rows of A, first the upper and then the lower

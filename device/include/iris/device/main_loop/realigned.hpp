@@ -27,11 +27,11 @@ class RealignedPart {
   }
 
   /// Goes on to a slice of which so many lines, and columns, are left, so many bytes behind the one before.
-  __device__ __forceinline__ void go_on(i64 lines_left, i64 columns_left, i64 bytes) {
-    const i64 bytes_left = columns_left * static_cast<i64>(sizeof(T)) - byte();
+  __device__ __forceinline__ void go_on(int lines_left, int columns_left, i64 bytes) {
+    const int bytes_left = columns_left * static_cast<int>(sizeof(T)) - byte();
     bytes_before_ = bytes_;
-    bytes_ = bytes_left < piece_bytes ? static_cast<i32>(bytes_left) : piece_bytes;
-    lines_left_ = lines_left < lines ? static_cast<i32>(lines_left) : lines;
+    bytes_ = bytes_left < piece_bytes ? bytes_left : piece_bytes;
+    lines_left_ = lines_left - line();
     from_ += bytes;
   }
 
@@ -54,17 +54,7 @@ class RealignedPart {
   }
 
   __device__ __forceinline__ void put_piece(int i, void* place) const {
-    u32 words[8];
-#pragma unroll
-    for (int word = 0; word < 8; ++word) words[word] = words_[i][word];
-    shift_words<2>(words, shift_ & 8);
-    shift_words<1>(words, shift_ & 4);
-    Pack<u32, 4> piece;
-#pragma unroll
-    for (int word = 0; word < 4; ++word) {
-      const u64 both = u64{words[word + 1]} << 32 | words[word];
-      piece[word] = static_cast<u32>(both >> shift_ % 4 * 8);
-    }
+    Pack<u32, 4> piece = bytes_from(shift_, words_[i][0], words_[i][1]);
     if (bytes_before_ < piece_bytes) cut(piece);
     *static_cast<Pack<u32, 4>*>(place) = piece;
   }
@@ -76,16 +66,16 @@ class RealignedPart {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       before(i);
-      const bool is_there = line() + i * step < lines_left_ && bytes_ > 0;
+      const bool is_there = i * step < lines_left_ && bytes_ > 0;
       const bool goes_on = is_there && static_cast<i32>(shift_) + bytes_ > piece_bytes;
-      read(&words_[i][0], from, is_there);
-      read(&words_[i][4], from + piece_bytes, goes_on);
+      words_[i][0] = read(from, is_there);
+      words_[i][1] = read(from + piece_bytes, goes_on);
       from += to_next_;
     }
   }
 
   /// Four words, of which the first byte or more belong to the matrix. What lies behind its end is not read.
-  __device__ __forceinline__ void read(u32* words, const unsigned char* from, bool is_there) const {
+  __device__ __forceinline__ Pack<u32, 4> read(const unsigned char* from, bool is_there) const {
     Pack<u32, 4> piece = {};
     const bool ends = from + piece_bytes > end_;
     if (is_there && !ends) piece = load_pack<4>(reinterpret_cast<const u32*>(from));
@@ -103,14 +93,7 @@ class RealignedPart {
       piece[2] = static_cast<u32>(second);
       piece[3] = static_cast<u32>(second >> 32);
     }
-#pragma unroll
-    for (int word = 0; word < 4; ++word) words[word] = piece[word];
-  }
-
-  template <int by>
-  __device__ __forceinline__ static void shift_words(u32 (&words)[8], bool shifts) {
-#pragma unroll
-    for (int word = 0; word + by < 8; ++word) words[word] = shifts ? words[word + by] : words[word];
+    return piece;
   }
 
   /// Leaves bytes_before_ of it.
@@ -128,8 +111,8 @@ class RealignedPart {
   u32 shift_;
   i32 bytes_ = 0;         // of each piece of the slice,
   i32 bytes_before_ = 0;  // and of that before
-  i32 lines_left_ = 0;
-  u32 words_[count][8];
+  i32 lines_left_ = 0;    // after the thread's first
+  Pack<u32, 4> words_[count][2];
 };
 
 /// The slices of a tile's operands, as Slices has them; the places of a stage are those of bytes.
@@ -142,22 +125,29 @@ class RealignedSlices {
   static constexpr int across = Stage::depth / width;
 
  public:
+  static constexpr bool asynchronous = false;  // they take threads' time, and registers that products need, too
+
   __device__ __forceinline__ RealignedSlices(const Matrix<const T>& a, const Matrix<const T>& b,
                                              const TileOrigin& origin)
       : k_(a.columns),
-        rows_left_(a.rows - origin.row),
-        columns_left_((along_k ? b.rows : b.columns) - origin.column),
+        rows_left_(up_to(a.rows - origin.row, Config::tile_m)),
+        columns_left_(up_to((along_k ? b.rows : b.columns) - origin.column, Config::tile_n)),
         slice_of_b_(along_k ? row_bytes : b.stride * row_bytes),
         part_of_a_(a, origin.row, 0),
         part_of_b_(b, along_k ? origin.column : 0, along_k ? 0 : origin.column) {
     go_on(0);
     part_of_a_.fetch();
     part_of_b_.fetch();
-    copy_next();
+#pragma unroll 1
+    for (int slice = 0; slice < 2; ++slice) copy_next();
   }
 
   __device__ __forceinline__ i64 count() const { return divide_up(k_, Stage::depth); }
 
+  __device__ __forceinline__ const Stage& first() {
+    sync_block();
+    return of(0);
+  }
   __device__ __forceinline__ const Stage& next() {
     sync_block();
     return of(copied_ - 1);
@@ -178,14 +168,14 @@ class RealignedSlices {
     return shared<RingOfStages<Stage>>().stages[slice % ring_stages];
   }
   __device__ __forceinline__ void go_on(i64 slices) {
-    const i64 k_left = k_ - copied_ * Stage::depth;
+    const int k_left = up_to(k_ - copied_ * Stage::depth, Stage::depth);
     part_of_a_.go_on(rows_left_, k_left, slices * row_bytes);
     part_of_b_.go_on(along_k ? columns_left_ : k_left, along_k ? k_left : columns_left_, slices * slice_of_b_);
   }
 
   i64 k_;
-  i64 rows_left_;
-  i64 columns_left_;
+  int rows_left_;
+  int columns_left_;
   i64 slice_of_b_;  // bytes from one slice to the next
   i64 copied_ = 0;
   RealignedPart<Config, T, Config::tile_m, across> part_of_a_;

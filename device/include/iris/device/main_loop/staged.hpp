@@ -4,7 +4,8 @@
 #include <iris/device/tile.hpp>
 
 /// Slices of both operands of a tile on their way into a ring of stages in shared memory, of which one is multiplied
-/// while the others come. Between one slice and the next there is a barrier of the whole block.
+/// while the others come. Between one slice and the next there is a barrier of the whole block, at which all have read
+/// the one into registers.
 ///
 /// A stage is a type that names
 ///
@@ -12,9 +13,8 @@
 ///     depth                                     of a slice
 ///     most_along_k                              elements copied at once of an operand that is contiguous along k, at
 ///                                               most: 1 if it is transposed on the way
-///     at_once                                   copies of less than 16 bytes whose addresses a thread holds at one
-///     time Element* place_of_a(int row, int k)       where each belongs; elements that are copied at once lie beside
-///     each Element* place_of_b(int k, int column)    other
+///     Element* place_of_a(int row, int k)       where each belongs; elements that are copied at once lie beside each
+///     Element* place_of_b(int k, int column)    other
 namespace iris::device {
 
 constexpr int ring_stages = 4;
@@ -36,16 +36,18 @@ class PartAlongK {
  public:
   __device__ __forceinline__ PartAlongK(const Matrix<const T>& matrix, i64 first_row)
       : from_(matrix.data + (first_row + row()) * matrix.stride + k()),
-        stride_(matrix.stride),
-        rows_left_(first_row + rows < matrix.rows ? rows : static_cast<int>(matrix.rows - first_row)) {}
+        to_next_(step * matrix.stride),
+        rows_left_(up_to(matrix.rows - first_row, rows) - row()) {}
 
   /// Copies to place_of(row, k) of the slice, and goes on to the next, of which `k_left` elements are left.
   template <typename PlaceOf>
-  __device__ __forceinline__ void copy(i64 k_left, const PlaceOf& place_of) {
-#pragma unroll(width * sizeof(T) < 16 ? Stage::at_once : rows / step)
+  __device__ __forceinline__ void copy(int k_left, const PlaceOf& place_of) {
+    const T* from = from_;
+#pragma unroll
     for (int i = 0; i < rows; i += step) {
-      const u32 bytes = row() + i < rows_left_ && k() < k_left ? width * sizeof(T) : 0;
-      platform::copy_in_or_zero<width * sizeof(T)>(place_of(row() + i, k()), from_ + i * stride_, bytes);
+      const u32 bytes = i < rows_left_ && k() < k_left ? width * sizeof(T) : 0;
+      platform::copy_in_or_zero<width * sizeof(T)>(place_of(row() + i, k()), from, bytes);
+      from += to_next_;
     }
     from_ += Stage::depth;
   }
@@ -55,8 +57,8 @@ class PartAlongK {
   __device__ __forceinline__ static int k() { return thread_index() % across * width; }
 
   const T* from_;
-  i64 stride_;
-  int rows_left_;
+  i64 to_next_;
+  int rows_left_;  // after the thread's first
 };
 
 /// And of a row-major B, to place_of(k, column).
@@ -70,17 +72,17 @@ class PartAlongN {
  public:
   __device__ __forceinline__ PartAlongN(const Matrix<const T>& b, i64 first_column)
       : from_(b.data + k() * b.stride + first_column + column()),
-        stride_(b.stride),
+        to_next_(step * b.stride),
         has_column_(first_column + column() < b.columns) {}
 
   template <typename PlaceOf>
-  __device__ __forceinline__ void copy(i64 k_left, const PlaceOf& place_of) {
-#pragma unroll(width * sizeof(T) < 16 ? Stage::at_once : Stage::depth / step)
+  __device__ __forceinline__ void copy(int k_left, const PlaceOf& place_of) {
+#pragma unroll
     for (int i = 0; i < Stage::depth; i += step) {
-      const u32 bytes = has_column_ && k() + i < k_left ? width * sizeof(T) : 0;
-      platform::copy_in_or_zero<width * sizeof(T)>(place_of(k() + i, column()), from_ + i * stride_, bytes);
+      const u32 bytes = has_column_ && i < k_left - k() ? width * sizeof(T) : 0;
+      platform::copy_in_or_zero<width * sizeof(T)>(place_of(k() + i, column()), from_, bytes);
+      from_ += to_next_;
     }
-    from_ += Stage::depth * stride_;
   }
 
  private:
@@ -88,7 +90,7 @@ class PartAlongN {
   __device__ __forceinline__ static int column() { return thread_index() % across * width; }
 
   const T* from_;
-  i64 stride_;
+  i64 to_next_;
   bool has_column_;
 };
 
@@ -111,15 +113,24 @@ class Slices {
   using T = typename Stage::Element;
 
  public:
+  static constexpr bool asynchronous = true;  // so that products may go on beside copies
+
   __device__ __forceinline__ Slices(const Matrix<const T>& a, const Matrix<const T>& b, const TileOrigin& origin)
       : k_(a.columns), part_of_a_(a, origin.row), part_of_b_(b, origin.column) {
-#pragma unroll
-    for (int slice = 0; slice + 1 < ring_stages; ++slice) copy_next();
+#pragma unroll 1
+    for (int slice = 0; slice < ring_stages; ++slice) copy_next();
   }
 
   __device__ __forceinline__ i64 count() const { return divide_up(k_, Stage::depth); }
 
-  /// The next slice, when it has come and the block is done with the one before. Behind the last there is one of no
+  /// The first slice, when it has come: before all others.
+  __device__ __forceinline__ const Stage& first() {
+    platform::wait_copies_in<ring_stages - 1>();
+    sync_block();
+    return of(0);
+  }
+
+  /// The next slice, when it has come and the block has read the one before. Behind the last there is one of no
   /// meaning.
   __device__ __forceinline__ const Stage& next() {
     platform::wait_copies_in<ring_stages - 2>();
@@ -127,10 +138,11 @@ class Slices {
     return of(copied_ - (ring_stages - 1));
   }
 
-  /// Asks for another slice, in the place of the one before that of next(), after which this is called once.
+  /// Asks for another slice, in the place of the one before that of next(), after each of which this is called once.
   __device__ __forceinline__ void copy_next() {
-    const i64 k_left = k_ - copied_ * Stage::depth;
-    if (k_left > 0) {
+    const i64 all_left = k_ - copied_ * Stage::depth;
+    if (all_left > 0) {
+      const int k_left = up_to(all_left, Stage::depth);
       Stage& stage = of(copied_);
       part_of_a_.copy(k_left, [&](int row, int k) { return stage.place_of_a(row, k); });
       if constexpr (Config::LayoutB::contiguous_along_k) {
@@ -169,6 +181,46 @@ __device__ __forceinline__ void with_slices(const Matrix<const typename Stage::E
   } else {
     Slices<Config, Stage, 1> slices(a, b, origin);
     multiply(slices);
+  }
+}
+
+/// Calls multiply(factors) for each of the `steps` in which every slice is multiplied, with what the calling thread
+/// multiplies in it: Factors, by load(stage, step). They are loaded one step ahead of those that are multiplied, also
+/// into the next slice, so that nobody waits for shared memory. The code has so many steps `at_once`: with one there is
+/// one set of factors, which takes half the registers and is waited for.
+template <typename Factors, int steps, int at_once = steps, typename AllSlices, typename Multiply>
+__device__ __forceinline__ void for_each_step(AllSlices& slices, const Multiply& multiply) {
+  const auto* stage = &slices.first();
+  if constexpr (at_once == 1) {
+#pragma unroll 1
+    for (i64 left = slices.count(); left > 0; --left) {
+#pragma unroll 1
+      for (int step = 0; step < steps; ++step) {
+        Factors factors;
+        factors.load(*stage, step);
+        multiply(factors);
+      }
+      stage = &slices.next();
+      slices.copy_next();
+    }
+  } else {
+    static_assert(steps % 2 == 0, "two sets of factors take turns");
+    Factors factors[2];
+    factors[0].load(*stage, 0);
+#pragma unroll 1
+    for (i64 left = slices.count(); left > 0; --left) {
+#pragma unroll(at_once / 2)
+      for (int step = 0; step < steps; step += 2) {
+        factors[1].load(*stage, step + 1);
+        multiply(factors[0]);
+        const bool is_last = step + 2 == steps;
+        if (is_last) stage = &slices.next();
+        factors[0].load(*stage, (step + 2) % steps);
+        if (is_last && AllSlices::asynchronous) slices.copy_next();
+        multiply(factors[1]);
+        if (is_last && !AllSlices::asynchronous) slices.copy_next();
+      }
+    }
   }
 }
 

@@ -31,14 +31,13 @@ __device__ __forceinline__ void wait_copies_in() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// sums += a·b by the whole warp: 16 rows, 8 columns, a depth of 8, in f64. With g = lane / 4 and t = lane % 4 a lane
-/// gives rows g and g + 8 of a at depth t, then both at depth t + 4; column g of b at the same depths; and gets columns
-/// 2·t and 2·t + 1 of row g, then of row g + 8.
-__device__ __forceinline__ void multiply_16x8x8(f64 (&sums)[4], const f64 (&a)[4], const f64 (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
+/// sums += a·b by the whole warp: 16 rows, 8 columns, a depth of 4, in f64. With g = lane / 4 and t = lane % 4 a lane
+/// gives rows g and g + 8 of a, and column g of b, at depth t; and gets columns 2·t and 2·t + 1 of row g, then of row
+/// g + 8.
+__device__ __forceinline__ void multiply_16x8x4(f64 (&sums)[4], const f64 (&a)[2], f64 b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+      : "d"(a[0]), "d"(a[1]), "d"(b));
 }
 
 /// Four matrices of eight rows of 16 bytes in shared memory, of which lane 8·i + j names row j of the i-th. A lane gets

@@ -93,20 +93,19 @@ void multiply_16x8(f32 (&sums)[4], const u32 (&a)[4], u32 b, u32 b_after) {
   });
 }
 
-/// The same of f64, a depth of 8.
-inline void multiply_16x8x8(f64 (&sums)[4], const f64 (&a)[4], const f64 (&b)[2]) {
+/// The same of f64, a depth of 4.
+inline void multiply_16x8x4(f64 (&sums)[4], const f64 (&a)[2], f64 b) {
   struct Shown {
-    f64 a[4];
-    f64 b[2];
+    f64 a[2];
+    f64 b;
   };
   const int lane = thread_index() % 32;
-  emulated::exchange(Shown{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}}, [&](const auto& shown_by) {
+  emulated::exchange(Shown{{a[0], a[1]}, b}, [&](const auto& shown_by) {
     for (int i = 0; i < 4; ++i) {
       const int row = lane / 4 + i / 2 * 8;
       const int column = lane % 4 * 2 + i % 2;
-      for (int depth = 0; depth < 8; ++depth) {
-        sums[i] += shown_by(row % 8 * 4 + depth % 4).a[depth / 4 * 2 + row / 8] *
-                   shown_by(column * 4 + depth % 4).b[depth / 4];
+      for (int depth = 0; depth < 4; ++depth) {
+        sums[i] += shown_by(row % 8 * 4 + depth).a[row / 8] * shown_by(column * 4 + depth).b;
       }
     }
   });
