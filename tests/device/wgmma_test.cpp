@@ -212,6 +212,17 @@ TEST(Wgmma, tiles_have_no_more_rows_than_a_warpgroup) {
 TEST(Wgmma, such_tiles_are_made_by_two_in_turn) {
   expect_product<low_tiles_in_turn::Config>(low_tiles_in_turn::entry, {130, 200, 656}, 15);
 }
+/// Rows of results that begin anywhere: in tiles that warps ship, and in the last, which those send that made it.
+TEST(Wgmma, rows_of_results_begin_anywhere) {
+  for (const i64 columns : lengths({261, 5})) {
+    expect_product<by_rows::Config>(by_rows::entry, {300, columns, 40}, 16);
+    expect_product<low_tiles_in_turn::Config>(low_tiles_in_turn::entry, {130, columns, 144}, 17);
+  }
+  expect_product<by_columns::Config>(by_columns::entry, {270, 131, 40}, 18);
+  expect_product<words::Config>(words::entry, {260, 303, 36}, 19);
+  expect_product<parts_of_bytes::Config>(parts_of_bytes::entry, {130, 323, 272}, 20);
+  expect_product<gathered::Config>(gathered::entry, {3 * 139, 261, 72}, 21, Pattern::gathers_products);
+}
 /// Boxes of a matrix of so many rows are asked for by threads that have waited for their stream, others before that.
 template <typename Config>
 void expect_early_columns(void (*entry)(void* const*), const Extents& extents) {

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_b8af37bed14f61a0 {
+inline namespace builds_7752f7bd11dfda62 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_b8af37bed14f61a0
+}  // namespace builds_7752f7bd11dfda62
 }  // namespace irisgen_kernels

@@ -42,26 +42,24 @@ struct FinishedTile {
   /// 9000 for the rows of a tile, however short; stores are faster if they are few or there are several warps.
   template <int warps>
   __device__ __forceinline__ void send(const TilePlace<Config>& place, int thread) const {
-    constexpr int width = 16 / sizeof(Result);
     if (!place.matrix.takes_packs(width)) {
-      store_packs<1, Config::tile_m, warps>(place, 0, thread);
+      store_shifted<Config::tile_m, warps>(place, 0, thread);
     } else if constexpr (Config::tile_n <= 128 || warps > 1) {
-      store_packs<width, Config::tile_m, warps>(place, 0, thread);
+      store_packs<Config::tile_m, warps>(place, 0, thread);
     } else {
       copy_rows(place, thread);
     }
   }
   /// The rows that the calling warp has put there: where nobody waits for the warp, all together are faster.
   __device__ __forceinline__ void send_own_rows(const TilePlace<Config>& place, int first_row) const {
-    constexpr int width = 16 / sizeof(Result);
     // Not computed before the products, for which there are registers then.
     const int thread = platform::opaque(thread_index() % warpgroup_threads);
     const int row = first_row + thread / 32 * rows_of_warp;
     platform::sync_warp();
     if (place.matrix.takes_packs(width)) {
-      store_packs<width, rows_of_warp, 1>(place, row, thread % 32);
+      store_packs<rows_of_warp, 1>(place, row, thread % 32);
     } else {
-      store_packs<1, rows_of_warp, 1>(place, row, thread % 32);
+      store_shifted<rows_of_warp, 1>(place, row, thread % 32);
     }
   }
   /// By the first thread, a piece after another, none sooner than `ns_of_piece` nanoseconds after the one before: what
@@ -100,6 +98,8 @@ struct FinishedTile {
  private:
   static constexpr int warpgroup_threads = 128;
   static constexpr int rows_of_warp = 16;
+  static constexpr int width = 16 / sizeof(Result);  // of an access
+  static constexpr int packs_of_row = Config::tile_n / width;
 
   /// Where an element on its way to such a place is.
   __device__ __forceinline__ static int offset(const TilePlace<Config>& /*place*/, int row, int column) {
@@ -157,13 +157,18 @@ struct FinishedTile {
     i64 stride;
     int rows;
     int columns;
+
+    /// The elements that lie before a row in its first 16 bytes.
+    __device__ __forceinline__ int before(int row) const {
+      const u32 first = static_cast<u32>(reinterpret_cast<u64>(corner) / sizeof(Result));
+      return static_cast<int>((first + static_cast<u32>(row) * static_cast<u32>(stride)) % width);
+    }
   };
   __device__ __forceinline__ static Target target_of(const TilePlace<Config>& place) {
     const Matrix<Result>& to = place.matrix;
-    const i64 columns_left = to.columns - place.origin.column;
     return {to.data + place.origin.row * to.stride + place.origin.column, to.stride,
             static_cast<int>(rows_of_tile<Config>(to.rows, place.origin.row)),
-            static_cast<int>(columns_left < Config::tile_n ? columns_left : Config::tile_n)};
+            up_to(to.columns - place.origin.column, Config::tile_n)};
   }
 
   __device__ __forceinline__ void copy_rows(const TilePlace<Config>& place, int lane) const {
@@ -177,10 +182,9 @@ struct FinishedTile {
 
   /// Of so many rows. Several packs are on their way together: for all that the compiler knows, a store may be to what
   /// is loaded next.
-  template <int width, int count, int warps>
+  template <int count, int warps>
   __device__ __forceinline__ void store_packs(const TilePlace<Config>& place, int first_row, int thread) const {
     constexpr int threads = warps * 32;
-    constexpr int packs_of_row = Config::tile_n / width;
     constexpr int packs_of_all = count * packs_of_row;
     constexpr int together = packs_of_all % (4 * threads) == 0 ? 4 : 2;  // more would take registers from the products
     constexpr bool whole_rounds = packs_of_all % (together * threads) == 0;
@@ -202,6 +206,55 @@ struct FinishedTile {
         const int row = first_row + (first + threads * i) / packs_of_row;
         const int column = (first + threads * i) % packs_of_row * width;
         if (row < to.rows && column < to.columns) store_pack(to.corner + row * to.stride + column, packs[i]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ static Pack<u32, 4> words_at(const Result* place) {
+    return __builtin_bit_cast(Pack<u32, 4>, *reinterpret_cast<const Pack<Result, width>*>(place));
+  }
+
+  /// Of so many rows that begin anywhere: what lies between multiples of 16 bytes there is two packs of here, shifted.
+  template <int count, int warps>
+  __device__ __forceinline__ void store_shifted(const TilePlace<Config>& place, int first_row, int thread) const {
+    constexpr int threads = warps * 32;
+    constexpr int packs_of_all = count * packs_of_row;
+    constexpr int together = 2;
+    constexpr bool whole_rounds = packs_of_all % (together * threads) == 0;
+    static_assert(whole_rounds || count == Config::tile_m, "beyond the last row lie those of other warps");
+    const Target to = target_of(place);
+#pragma unroll 1
+    for (int first = thread; first < packs_of_all; first += threads * together) {
+      Pack<u32, 4> packs[together];
+#pragma unroll
+      for (int i = 0; i < together; ++i) {
+        const int row = first_row + (first + threads * i) / packs_of_row;
+        const int pack = (first + threads * i) % packs_of_row;
+        if (!whole_rounds && row >= first_row + count) continue;
+        const int shift = to.before(row);
+        const Result* const second = elements + row * stride + pack * width;
+        const Result* const other = shift > 0 && pack > 0 ? second - width : second;
+        packs[i] = bytes_from((width - shift) % width * sizeof(Result), words_at(other), words_at(second));
+      }
+#pragma unroll
+      for (int i = 0; i < together; ++i) {
+        const int row = first_row + (first + threads * i) / packs_of_row;
+        const int column = (first + threads * i) % packs_of_row * width - to.before(row);
+        if (row < to.rows && column >= 0 && column + width <= to.columns) {
+          store_pack(to.corner + row * to.stride + column, __builtin_bit_cast(Pack<Result, width>, packs[i]));
+        }
+      }
+    }
+    // One by one a row's first elements, and those behind its last whole 16 bytes; some a second time.
+#pragma unroll 1
+    for (int number = thread; number < count * 2 * width; number += threads) {
+      const int row = first_row + number / (2 * width);
+      const int shift = to.before(row);
+      const int tail = (to.columns + shift) / width * width - shift;
+      const int begin = number / width % 2 == 1 && tail > 0 ? tail : 0;
+      const int column = begin + number % width;
+      if (row < to.rows && column < to.columns) {
+        store_pack(to.corner + row * to.stride + column, Pack<Result, 1>{{elements[row * stride + column]}});
       }
     }
   }

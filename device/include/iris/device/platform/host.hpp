@@ -58,14 +58,22 @@ struct alignas(bytes) Bits {
   unsigned char content[bytes];
 };
 
+/// GPUs take no other accesses.
+template <int bytes>
+void require_alignment(const void* place) {
+  if (reinterpret_cast<u64>(place) % bytes != 0) __builtin_trap();
+}
+
 template <int bytes>
 Bits<bytes> load_bits(const void* from) {
+  require_alignment<bytes>(from);
   Bits<bytes> value;
   __builtin_memcpy(&value, from, bytes);
   return value;
 }
 template <int bytes>
 void store_bits(void* to, Bits<bytes> value) {
+  require_alignment<bytes>(to);
   __builtin_memcpy(to, &value, bytes);
 }
 
