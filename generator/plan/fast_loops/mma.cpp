@@ -6,19 +6,15 @@ namespace {
 
 constexpr std::array mma_dtypes = {Dtype::f64};
 constexpr std::int64_t mma_depth = 64;  // 128 bytes
-
-/// Measured on an H200, 512 to 4096 deep, of the rate of its matrix units, 67 TFLOP/s. Beyond 2 ms the clock rate
-/// falls, and products take 4 to 8 % longer.
-struct MmaMeasured {
-  Tiles tiles;
-  double share;
-  double between_us;
-};
 constexpr Tiles mma_tile(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, mma_depth, 256, 16};
 }
-constexpr std::array mma_table = {MmaMeasured{mma_tile(128, 128), 0.94, 3}, MmaMeasured{mma_tile(128, 64), 0.89, 1.2},
-                                  MmaMeasured{mma_tile(64, 128), 0.91, 1.3}, MmaMeasured{mma_tile(64, 64), 0.78, 0}};
+
+/// Measured on an H200, 512 to 4096 deep, of the rate of its matrix units, 67 TFLOP/s. Beyond 2 ms the clock rate
+/// falls, and products take 4 to 8 % longer.
+constexpr std::array mma_table = {
+    WarpTileMeasured{mma_tile(128, 128), 0.94, 3}, WarpTileMeasured{mma_tile(128, 64), 0.89, 1.2},
+    WarpTileMeasured{mma_tile(64, 128), 0.91, 1.3}, WarpTileMeasured{mma_tile(64, 64), 0.78, 0}};
 constexpr std::array mma_tiles = tiles_in(mma_table);
 
 /// The largest tile leaves no registers for anything but a product of one matrix in memory.
@@ -39,7 +35,7 @@ std::string obstacle_to_mma(const Request& request, const Products& products) {
 }
 
 double mma_tile_us(const Problem&, const Target& target, const Products&, const Tiles& tiles, double k) {
-  const MmaMeasured& measured = row_of(mma_table, tiles);
+  const WarpTileMeasured& measured = row_of(mma_table, tiles);
   return tile_us(target, tiles, k, measured.share, measured.between_us);
 }
 

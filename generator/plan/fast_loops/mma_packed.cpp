@@ -8,19 +8,15 @@ namespace irisgen {
 namespace {
 
 constexpr std::int64_t packed_depth = 64;  // 128 bytes
-/// Measured on an H200, 1028 to 4100 deep: of the tile's rate with copies of 8 bytes, and how much of that rate is left
-/// with copies of 4 and of 2, which pass through registers.
-struct PackedMeasured {
-  Tiles tiles;
-  double share;
-  double between_us;
-};
 constexpr Tiles packed_tile(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, packed_depth, 256, 16};
 }
+
+/// Measured on an H200, 1028 to 4100 deep: of the tile's rate with copies of 8 bytes, and how much of that rate is left
+/// with copies of 4 and of 2, which pass through registers.
 constexpr std::array packed_table = {
-    PackedMeasured{packed_tile(128, 128), 0.39, 4.5}, PackedMeasured{packed_tile(128, 64), 0.28, 2},
-    PackedMeasured{packed_tile(64, 128), 0.28, 2}, PackedMeasured{packed_tile(64, 64), 0.2, 1}};
+    WarpTileMeasured{packed_tile(128, 128), 0.39, 4.5}, WarpTileMeasured{packed_tile(128, 64), 0.28, 2},
+    WarpTileMeasured{packed_tile(64, 128), 0.28, 2}, WarpTileMeasured{packed_tile(64, 64), 0.2, 1}};
 constexpr std::array packed_tiles = tiles_in(packed_table);
 
 double share_of_copies(std::int64_t bytes) {
@@ -62,7 +58,7 @@ double packed_tile_us(const Problem& problem, const Target& target, const Produc
                       double k) {
   // Products of whole warps are of 16 bits: those of 8 are widened.
   const double speed = problem.dtype == Dtype::e4m3 ? 1 / speed_of(target, problem.dtype) : 1;
-  const PackedMeasured& measured = row_of(packed_table, tiles);
+  const WarpTileMeasured& measured = row_of(packed_table, tiles);
   const double share = measured.share * share_of_copies(copied_bytes(problem, products).value_or(access_bytes));
   return tile_us(target, tiles, k, share * speed, measured.between_us);
 }

@@ -43,6 +43,14 @@ std::string alternatives(const Problem& problem, const Products& products, std::
 /// Of a compute unit that multiplies at such a share of its full rate.
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us);
 
+/// What has been measured of a tile in loops in which warps multiply: the share of the full rate, and what passes
+/// between one tile and the next.
+struct WarpTileMeasured {
+  Tiles tiles;
+  double share;
+  double between_us;
+};
+
 /// The tiles of a table of what has been measured of each.
 template <typename Measured, std::size_t count>
 constexpr std::array<Tiles, count> tiles_in(const std::array<Measured, count>& table) {
