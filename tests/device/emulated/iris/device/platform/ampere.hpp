@@ -1,23 +1,76 @@
 #pragma once
 
 #include <iris/device/numeric.hpp>
+#include <iris/device/platform/meeting.hpp>
 #include <iris/device/types.hpp>
 
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
 /// What platform/ampere.hpp offers, on the CPU: stands in its place in tests, after "Parallel Thread Execution ISA",
-/// not after that header. What is asynchronous there happens at once here. Where the threads of a warp exchange
-/// something, those of the whole block meet: all its warps do the same in the main loops that use this.
+/// not after that header. Copies come as late as they may.
 namespace iris::device::platform {
+
+namespace emulated {
+
+/// In the shared memory of a block, which it tells from others.
+struct Mark {
+  char unused;
+};
+
+/// The calling thread's warp. Nobody clears a block's shared memory, so it cannot be there.
+inline Meeting& warp() {
+  static std::map<std::pair<const Mark*, int>, Meeting> of_blocks;
+  return of_blocks[{&shared<Mark>(), thread_index() / 32}];
+}
+
+/// Copies that a thread has asked for and that have not been made, in groups of which the last is open.
+class CopiesIn {
+ public:
+  void add(void* to, const void* from, u32 bytes, u32 valid) { groups_.back().push_back({to, from, bytes, valid}); }
+  void commit() { groups_.emplace_back(); }
+  /// All but the last `pending` groups.
+  void come(std::size_t pending) {
+    for (; groups_.size() > pending + 1; groups_.erase(groups_.begin())) {
+      for (const Copy& copy : groups_.front()) {
+        __builtin_memset(copy.to, 0, copy.bytes);
+        __builtin_memcpy(copy.to, copy.from, copy.valid);
+      }
+    }
+  }
+
+ private:
+  struct Copy {
+    void* to;
+    const void* from;
+    u32 bytes;
+    u32 valid;
+  };
+  std::vector<std::vector<Copy>> groups_ = std::vector<std::vector<Copy>>(1);
+};
+
+inline CopiesIn& copies_in() {
+  static std::map<std::pair<const Mark*, int>, CopiesIn> of_threads;
+  return of_threads[{&shared<Mark>(), thread_index()}];
+}
+
+}  // namespace emulated
 
 template <int bytes>
 void copy_in_or_zero(void* to, const void* from, u32 valid) {
   if (reinterpret_cast<u64>(to) % bytes != 0) __builtin_trap();
   if (valid > 0 && reinterpret_cast<u64>(from) % bytes != 0) __builtin_trap();
-  __builtin_memset(to, 0, bytes);
-  __builtin_memcpy(to, from, valid);
+  emulated::copies_in().add(to, from, bytes, valid);
 }
-inline void commit_copies_in() {}
+inline void commit_copies_in() {
+  emulated::copies_in().commit();
+}
 template <int pending>
-void wait_copies_in() {}
+void wait_copies_in() {
+  emulated::copies_in().come(pending);
+}
 
 namespace emulated {
 
@@ -31,11 +84,12 @@ struct ShownByAll {
 template <typename Shown, typename See>
 void exchange(const Shown& mine, const See& see) {
   auto& all = shared<ShownByAll<Shown>>().of_thread;
+  Meeting& own = warp();
   all[thread_index()] = mine;
-  sync_block();
+  own.meet(true, 32);
   const Shown* const of_warp = all + thread_index() / 32 * 32;
   see([&](int lane) -> const Shown& { return of_warp[lane]; });
-  sync_block();
+  own.meet(true, 32);
 }
 
 /// Matrices of eight rows of eight elements of 16 bits.
