@@ -5,16 +5,12 @@ namespace irisgen {
 namespace {
 
 constexpr std::array mma_dtypes = {Dtype::f64};
-constexpr std::int64_t mma_depth = 64;  // 128 bytes
-constexpr Tiles mma_tile(std::int64_t rows, std::int64_t columns) {
-  return {rows, columns, mma_depth, 256, 16};
-}
 
 /// Measured on an H200, 512 to 4096 deep, of the rate of its matrix units, 67 TFLOP/s. Beyond 2 ms the clock rate
 /// falls, and products take 4 to 8 % longer.
 constexpr std::array mma_table = {
-    WarpTileMeasured{mma_tile(128, 128), 0.94, 3}, WarpTileMeasured{mma_tile(128, 64), 0.89, 1.2},
-    WarpTileMeasured{mma_tile(64, 128), 0.91, 1.3}, WarpTileMeasured{mma_tile(64, 64), 0.78, 0}};
+    WarpTileMeasured{warp_tile(128, 128), 0.94, 3}, WarpTileMeasured{warp_tile(128, 64), 0.89, 1.2},
+    WarpTileMeasured{warp_tile(64, 128), 0.91, 1.3}, WarpTileMeasured{warp_tile(64, 64), 0.78, 0}};
 constexpr std::array mma_tiles = tiles_in(mma_table);
 
 /// The largest tile leaves no registers for anything but a product of one matrix in memory.
@@ -25,11 +21,11 @@ bool mma_holds(const Problem& /*problem*/, const Products& products, const Tiles
 std::string obstacle_to_mma(const Request& request, const Products& products) {
   if (std::string obstacle = obstacle_of_types(request); !obstacle.empty()) return obstacle;
   if (std::string obstacle = obstacle_of_warps(request); !obstacle.empty()) return obstacle;
-  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), mma_depth, 0, 0};
+  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), warp_depth, 0, 0};
   if (!mma_holds(request.problem, products, wanted)) {
     return "they take a tile of 128 x 64 or 64 x 128 at most beside other work";
   }
-  const std::int64_t depth = depth_of(request.problem, mma_depth);
+  const std::int64_t depth = depth_of(request.problem, warp_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }

@@ -7,16 +7,11 @@
 namespace irisgen {
 namespace {
 
-constexpr std::int64_t packed_depth = 64;  // 128 bytes
-constexpr Tiles packed_tile(std::int64_t rows, std::int64_t columns) {
-  return {rows, columns, packed_depth, 256, 16};
-}
-
 /// Measured on an H200, 1028 to 4100 deep: of the tile's rate with copies of 8 bytes, and how much of that rate is left
 /// with copies of 4 and of 2, which pass through registers. Those of 16 are taken to be no faster than those of 8.
 constexpr std::array packed_table = {
-    WarpTileMeasured{packed_tile(128, 128), 0.39, 4.5}, WarpTileMeasured{packed_tile(128, 64), 0.28, 2},
-    WarpTileMeasured{packed_tile(64, 128), 0.28, 2}, WarpTileMeasured{packed_tile(64, 64), 0.2, 1}};
+    WarpTileMeasured{warp_tile(128, 128), 0.39, 4.5}, WarpTileMeasured{warp_tile(128, 64), 0.28, 2},
+    WarpTileMeasured{warp_tile(64, 128), 0.28, 2}, WarpTileMeasured{warp_tile(64, 64), 0.2, 1}};
 constexpr std::array packed_tiles = tiles_in(packed_table);
 
 double share_of_copies(std::int64_t bytes) {
@@ -45,11 +40,11 @@ std::string obstacle_to_packed(const Request& request, const Products& products)
     return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
   }
   if (std::string obstacle = obstacle_of_warps(request); !obstacle.empty()) return obstacle;
-  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), packed_depth, 0, 0};
+  const Tiles wanted = {request.wanted("tile_m").value_or(0), request.wanted("tile_n").value_or(0), warp_depth, 0, 0};
   if (!packed_holds(request.problem, products, wanted)) {
     return "of lengths that are known only at launch they take a tile of 128 x 64 or 64 x 128 at most";
   }
-  const std::int64_t depth = depth_of(request.problem, packed_depth);
+  const std::int64_t depth = depth_of(request.problem, warp_depth);
   if (differs(request, "tile_k", {depth})) return "they take a tile_k of " + std::to_string(depth);
   return "";
 }

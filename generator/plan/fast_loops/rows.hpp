@@ -43,6 +43,12 @@ std::string alternatives(const Problem& problem, const Products& products, std::
 /// Of a compute unit that multiplies at such a share of its full rate.
 double tile_us(const Target& target, const Tiles& tiles, double k, double share_of_rate, double between_us);
 
+/// Of loops in which warps multiply: 128 bytes of 16-bit elements deep.
+inline constexpr std::int64_t warp_depth = 64;
+constexpr Tiles warp_tile(std::int64_t rows, std::int64_t columns) {
+  return {rows, columns, warp_depth, 256, 16};
+}
+
 /// What has been measured of a tile in loops in which warps multiply: the share of the full rate, and what passes
 /// between one tile and the next.
 struct WarpTileMeasured {
