@@ -32,4 +32,5 @@ struct Config {
   static constexpr i32 tile_n = 32;
   static constexpr i32 tile_k = 16;
   static constexpr i32 tile_band = 2;
+  static constexpr i32 cache_line = 32;
 };

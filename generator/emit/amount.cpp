@@ -36,15 +36,17 @@ std::string sum_text(const std::vector<Amount>& terms) {
 
 Amount amount_of(const iris::Dimension& dimension, const iris::Problem& problem,
                  const std::function<std::string(const std::string& extent)>& spelling) {
-  const auto& [extent, factor, divisor, offset] = dimension;
-  if (extent.empty()) return offset;
-  const iris::Extent& length = problem.extent(extent);
-  if (!length.dynamic) return (length.value * factor / divisor) + offset;
+  if (const auto known = iris::static_length(problem, dimension)) return *known;
+  const auto& [extent, factor, divisor, offset, multiple] = dimension;
   const std::string name = spelling(extent);
-  if (divisor == 1 && offset == 0) return Amount(factor) * Amount::named(name);
+  if (divisor == 1 && offset == 0 && multiple == 1) return Amount(factor) * Amount::named(name);
   std::string text = (Amount(factor) * Amount::named(name)).text();
   if (divisor != 1) text += " / " + std::to_string(divisor);
   if (offset != 0) text += (offset < 0 ? " - " : " + ") + std::to_string(offset < 0 ? -offset : offset);
+  if (multiple != 1) {
+    const std::string to = std::to_string(multiple);
+    text = "(" + text + " + " + std::to_string(multiple - 1) + ") / " + to + " * " + to;
+  }
   return Amount::named("(" + text + ")");
 }
 

@@ -18,7 +18,8 @@ Json json_of(const Dimension& dimension) {
   return {{"extent", dimension.extent},
           {"factor", dimension.factor},
           {"divisor", dimension.divisor},
-          {"offset", dimension.offset}};
+          {"offset", dimension.offset},
+          {"multiple", dimension.multiple}};
 }
 
 Json json_of(const std::vector<Dimension>& shape) {
@@ -68,7 +69,10 @@ Json json_of(const Scalar& scalar) {
 }
 
 Json json_of(const Intermediate& buffer) {
-  return {{"name", buffer.name}, {"dtype", to_string(buffer.dtype)}, {"shape", json_of(buffer.shape)}};
+  return {{"name", buffer.name},
+          {"dtype", to_string(buffer.dtype)},
+          {"shape", json_of(buffer.shape)},
+          {"symmetric", buffer.symmetric}};
 }
 
 Json json_of(const KernelEntry& kernel) {

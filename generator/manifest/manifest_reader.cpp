@@ -103,11 +103,11 @@ class Reader {
   }
 
   Dimension parse_dimension(const Json& json) const {
-    const Members members(json, "a dimension", {"extent", "factor", "divisor", "offset"});
+    const Members members(json, "a dimension", {"extent", "factor", "divisor", "offset", "multiple"});
     const std::string extent = members.text("extent");
     if (!extent.empty()) check_extent(members, "extent", extent);
     return {extent, members.integer("factor", 1, max_int), members.integer("divisor", 1, max_int),
-            members.integer("offset", extent.empty() ? 0 : -max_int, max_int)};
+            members.integer("offset", extent.empty() ? 0 : -max_int, max_int), members.integer("multiple", 1, max_int)};
   }
 
   std::vector<Dimension> parse_shape(const Members& members, const char* key) const {
@@ -142,10 +142,13 @@ class Reader {
                           {"name", "access", "dtype", "shape", "symmetric", "alignment", "root_only", "replicated"});
     const auto access = std::ranges::find(access_names, members.text("access"));
     if (access == access_names.end()) members.complain("access", "read, write, update or value");
+    std::vector<Dimension> shape = parse_shape(members, "shape");
+    if (std::ranges::any_of(shape, [](const Dimension& dimension) { return dimension.multiple != 1; }))
+      members.complain("shape", "dimensions that are rounded up to no multiple, since extents follow from them");
     return {.name = members.identifier("name"),
             .access = static_cast<Access>(access - access_names.begin()),
             .dtype = members.dtype("dtype"),
-            .shape = parse_shape(members, "shape"),
+            .shape = std::move(shape),
             .symmetric = members.boolean("symmetric"),
             .alignment = members.number("alignment", 1, 4096),
             .root_only = members.boolean("root_only"),
@@ -153,8 +156,9 @@ class Reader {
   }
 
   Intermediate parse_buffer(const Json& json) const {
-    const Members members(json, "an intermediate", {"name", "dtype", "shape"});
-    return {members.identifier("name"), members.dtype("dtype"), parse_shape(members, "shape")};
+    const Members members(json, "an intermediate", {"name", "dtype", "shape", "symmetric"});
+    return {members.identifier("name"), members.dtype("dtype"), parse_shape(members, "shape"),
+            members.boolean("symmetric")};
   }
 
   KernelEntry parse_kernel(const Json& json) const {

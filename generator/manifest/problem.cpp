@@ -6,6 +6,14 @@
 #include <stdexcept>
 
 namespace iris {
+namespace {
+
+std::int64_t length_of(const Dimension& dimension, std::int64_t extent) {
+  const std::int64_t length = extent * dimension.factor / dimension.divisor + dimension.offset;
+  return (length + dimension.multiple - 1) / dimension.multiple * dimension.multiple;
+}
+
+}  // namespace
 
 std::int64_t Extents::at(std::string_view name) const {
   if (const auto value = find(name)) return *value;
@@ -38,8 +46,7 @@ std::string to_string(const Extents& extents) {
 }
 
 std::int64_t length_of(const Dimension& dimension, const Extents& extents) {
-  if (dimension.extent.empty()) return dimension.offset;
-  return extents.at(dimension.extent) * dimension.factor / dimension.divisor + dimension.offset;
+  return length_of(dimension, dimension.extent.empty() ? 0 : extents.at(dimension.extent));
 }
 
 std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Extents& extents) {
@@ -50,10 +57,10 @@ std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Ex
 }
 
 std::optional<std::int64_t> static_length(const Problem& problem, const Dimension& dimension) {
-  if (dimension.extent.empty()) return dimension.offset;
+  if (dimension.extent.empty()) return length_of(dimension, 0);
   const Extent& extent = problem.extent(dimension.extent);
   if (extent.dynamic) return std::nullopt;
-  return extent.value * dimension.factor / dimension.divisor + dimension.offset;
+  return length_of(dimension, extent.value);
 }
 
 std::vector<NamedExtent> named_extents(const Problem& problem) {
@@ -79,6 +86,7 @@ std::string describe_shape(const Problem& problem, const std::vector<Dimension>&
     if (dimension.divisor != 1) text += "/" + std::to_string(dimension.divisor);
     if (dimension.offset != 0)
       text += (dimension.offset < 0 ? " - " : " + ") + std::to_string(std::abs(dimension.offset));
+    if (dimension.multiple != 1) text += " up to a multiple of " + std::to_string(dimension.multiple);
   }
   return text + ")";
 }

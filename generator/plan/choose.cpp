@@ -278,16 +278,23 @@ std::vector<iris::Bound> multiples_of_rows(const Problem& problem) {
   return multiples;
 }
 
-/// Whether kernels multiply rows of any length, since nothing is known of them, where tensor copies might bring them.
+/// Whether kernels multiply rows of any length, or copy them first, since nothing is known of them, where tensor copies
+/// might bring them.
 bool waits_for_rows(const Draft& draft) {
   return std::ranges::any_of(draft.kernels, [](const KernelPlan& kernel) {
     const auto loop = kernel.main_loop();
-    return loop == MainLoop::fma || loop == MainLoop::mma_packed;
+    return loop == MainLoop::fma || loop == MainLoop::mma_packed || kernel.problem.pattern == pad_pattern;
   });
 }
 
-bool has_tensor_copies(const Draft& draft) {
-  return std::ranges::any_of(draft.kernels, [](const KernelPlan& kernel) { return !kernel.maps.empty(); });
+/// Whether tensor copies bring B from where the caller has it.
+bool has_tensor_copies(const Chosen& chosen) {
+  const auto copies_b = [](const iris::Step& step) {
+    const auto* launch = std::get_if<iris::LaunchStep>(&step.action);
+    return launch && std::ranges::find(launch->maps, "b", &iris::MatrixMap::buffer) != launch->maps.end();
+  };
+  return std::ranges::any_of(
+      chosen.schedules, [&](const iris::Schedule& schedule) { return std::ranges::any_of(schedule.steps, copies_b); });
 }
 
 }  // namespace
@@ -306,7 +313,7 @@ Chosen choose(const KernelSpec& spec, const Problem& problem, const Target& targ
   }
   try {
     const Chosen chosen = choose_for_all_rows(spec, of_multiples, target, options, functions);
-    return has_tensor_copies(chosen.draft) ? join_by_rows(chosen, multiples, std::move(others)) : others;
+    return has_tensor_copies(chosen) ? join_by_rows(chosen, multiples, std::move(others)) : others;
   } catch (const SpecError&) {
     return others;  // what the description asks for goes without tensor copies only
   }

@@ -27,7 +27,13 @@ using ExtentMap = std::vector<std::pair<std::string, Dimension>>;
 /// A dimension of the part as one of the whole.
 Dimension translate(const Dimension& dimension, const ExtentMap& extents) {
   const Dimension& whole = mapped(extents, dimension.extent);
-  return {whole.extent, whole.factor * dimension.factor, whole.divisor * dimension.divisor};
+  const bool is_whole = dimension.factor == 1 && dimension.divisor == 1 && dimension.multiple == 1;
+  if (whole.multiple != 1 && !is_whole)
+    throw std::logic_error("a part's dimension is of more than its extent, which is rounded up in the whole");
+  return {.extent = whole.extent,
+          .factor = whole.factor * dimension.factor,
+          .divisor = whole.divisor * dimension.divisor,
+          .multiple = std::max(whole.multiple, dimension.multiple)};
 }
 
 std::vector<Dimension> translate(std::vector<Dimension> shape, const ExtentMap& extents) {
@@ -39,6 +45,8 @@ iris::ByteSize translate(iris::ByteSize size, const ExtentMap& extents) {
   for (iris::ByteSize::Term& term : size.terms) {
     for (std::string& name : term.extents) {
       const Dimension& whole = mapped(extents, name);
+      if (whole.multiple != 1)
+        throw std::logic_error("a part's workspace grows with an extent that is rounded up in the whole");
       term.bytes = (term.bytes * whole.factor + whole.divisor - 1) / whole.divisor;
       name = whole.extent;
     }
@@ -64,7 +72,7 @@ Composition::Composition(const Request& request) : request_(request) {
 }
 
 void Composition::add_intermediate(std::string name, Dtype dtype, std::vector<Dimension> shape) {
-  draft_.intermediates.push_back({std::move(name), dtype, std::move(shape)});
+  draft_.intermediates.push_back({std::move(name), dtype, std::move(shape), false});
 }
 
 void Composition::add(const PartRequest& part) {
@@ -86,6 +94,7 @@ void Composition::add(const PartRequest& part, const Variant& variant, Draft dra
   for (const iris::Intermediate& own : draft.intermediates) {
     buffers.emplace_back(own.name, part.name + "_" + own.name);
     add_intermediate(buffers.back().second, own.dtype, translate(own.shape, part.extents));
+    draft_.intermediates.back().symmetric = own.symmetric;
   }
   for (const Argument& argument : draft.arguments) require(mapped(buffers, argument.name), argument);
   std::vector<int> numbers(draft.kernels.size());
@@ -123,8 +132,10 @@ void Composition::add_kernel(KernelPlan kernel, const PartRequest& part) {
   draft_.kernels.push_back(std::move(kernel));
 }
 
-/// What a part asks of a buffer, the whole asks of its argument. Intermediates lie on the heap as it is.
+/// What a part asks of a buffer, the whole asks of its argument, or gives. Intermediates are aligned as it is.
 void Composition::require(const std::string& buffer, const Argument& argument) {
+  const auto own = std::ranges::find(draft_.intermediates, buffer, &iris::Intermediate::name);
+  if (own != draft_.intermediates.end()) own->symmetric = own->symmetric || argument.symmetric;
   const auto whole = std::ranges::find(draft_.arguments, buffer, &Argument::name);
   if (whole == draft_.arguments.end()) return;
   whole->alignment = std::max(whole->alignment, argument.alignment);
@@ -136,6 +147,7 @@ std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, co
   constexpr double behind_collective_us = 1.5;
   constexpr double before_collective_us = 3;
   constexpr double before_lines_us = 1.5;
+  constexpr double set_up_meanwhile_us = 1;  // on an H200, where neither launch knows of other ranks
   const iris::Extents lengths = problem.static_extents();
   std::vector<Work> works;
   bool was_collective = false;
@@ -144,10 +156,16 @@ std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, co
     for (const auto& [name, dimension] : part.extents) given.set(name, iris::length_of(dimension, lengths));
     std::vector<Work> own = part.variant->cost(part.problem.at(given), target, *part.draft);
     const bool is_collective = pattern_of(part.problem).bus != nullptr;
-    const bool waits = was_collective && !draft.kernels.front().lets_next_begin;
-    const double before_us = own.front().lines > 0 ? before_lines_us : before_collective_us;
-    if (!works.empty() && target.measured)
-      own.front().behind_us = is_collective ? before_us : waits ? behind_collective_us : 0;
+    double& behind_us = own.front().behind_us;
+    if (works.empty() || !target.measured) {
+      behind_us = 0;
+    } else if (is_collective) {
+      behind_us = own.front().lines > 0 ? before_lines_us : before_collective_us;
+    } else if (was_collective) {
+      behind_us = draft.kernels.front().lets_next_begin ? 0 : behind_collective_us;
+    } else {
+      behind_us = part.draft->kernels.front().waits ? 0 : -set_up_meanwhile_us;
+    }
     was_collective = is_collective;
     works.insert(works.end(), own.begin(), own.end());
   }

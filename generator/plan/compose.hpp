@@ -19,7 +19,7 @@ class Composition {
   /// Takes the buffers of the whole from its pattern.
   explicit Composition(const Request& request);
 
-  /// A buffer between two parts.
+  /// A buffer between two parts. It is on the heap if one of them asks for that.
   void add_intermediate(std::string name, Dtype dtype, std::vector<Dimension> shape);
   void add(const PartRequest& part);
   /// A part that is planned already.

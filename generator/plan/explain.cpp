@@ -112,7 +112,9 @@ std::vector<Row> argument_rows(const Plan& plan) {
   }
   for (const iris::Intermediate& buffer : plan.intermediates) {
     rows.push_back({buffer.name, describe_shape(plan.problem, buffer.shape), std::string(to_string(buffer.dtype)),
-                    "between", "on the symmetric heap, kept from launch to launch"});
+                    "between",
+                    std::string(buffer.symmetric ? "on the symmetric heap" : "in the device's memory") +
+                        ", kept from launch to launch"});
   }
   return rows;
 }
@@ -320,7 +322,8 @@ std::string explain_json(const Plan& plan) {
   for (const iris::Intermediate& buffer : plan.intermediates) {
     intermediates.push_back({{"name", buffer.name},
                              {"dtype", to_string(buffer.dtype)},
-                             {"shape", describe_shape(plan.problem, buffer.shape)}});
+                             {"shape", describe_shape(plan.problem, buffer.shape)},
+                             {"symmetric", buffer.symmetric}});
   }
   Json kernels = Json::array();
   for (const KernelPlan& kernel : plan.kernels) kernels.push_back(json_of(kernel));

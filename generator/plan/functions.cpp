@@ -233,9 +233,7 @@ Draft after_prologue(const Request& request, const Variant& variant, const Funct
 /// reads for them comes in one access where rows of the output begin at even elements.
 FunctionPlan in_pairs(FunctionPlan function, const Problem& problem, const KernelPlan& kernel) {
   if (function.role != FunctionRole::epilogue || kernel.main_loop() != MainLoop::wgmma) return function;
-  const iris::Extent& columns = problem.extent("n");
-  const std::int64_t multiple = columns.dynamic ? columns.multiple : columns.value;
-  if (multiple % (2 * shards_of(problem, "n")) != 0) return function;
+  if (known_multiple(problem.extent("n")) % (2 * shards_of(problem, "n")) != 0) return function;
   for (std::size_t i = 0; i < function.arguments.size(); ++i) {
     if (!differs_in_pairs(function.per[i])) continue;
     Argument& buffer = function.arguments[i];

@@ -22,13 +22,16 @@ std::set<int> signalled(std::span<const iris::Schedule> schedules) {
   return kernels;
 }
 
-/// Another config of the same variant has the same buffers, and only one of the two is under way.
+/// Another config of the same variant has the same buffers, and only one of the two is under way; one may have more
+/// use for the heap.
 void add_intermediates(Draft& joined, const Draft& draft) {
   for (const iris::Intermediate& buffer : draft.intermediates) {
     const auto same = std::ranges::find(joined.intermediates, buffer.name, &iris::Intermediate::name);
     if (same == joined.intermediates.end()) {
       joined.intermediates.push_back(buffer);
-    } else if (*same != buffer) {
+    } else if (same->dtype == buffer.dtype && same->shape == buffer.shape) {
+      same->symmetric = same->symmetric || buffer.symmetric;
+    } else {
       throw std::logic_error("two buffers '" + buffer.name + "' of one operation differ");
     }
   }

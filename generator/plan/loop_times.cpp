@@ -65,25 +65,39 @@ double share_beside_links(const Products& products, const Tiles& tiles) {
   return tiles.n <= 128 ? 0.87 : 1;
 }
 
-/// The least time in which the operands of a tile come from the cache, which all compute units share: narrow tiles
-/// read more of them for each sum. Measured on two H100s, and of rows that are gathered on H200s: what is sent, or
-/// summed, goes through it, too.
-double fetching_us(const Problem& problem, const Products& products, const Tiles& tiles) {
-  const double cache_gbs = products.sums_tiles       ? 7800
-                           : products.sends_beside   ? 8600
-                           : products.sent_bytes > 0 ? 12500
-                                                     : 9600;
-  const double lines =
-      average_length(problem, products.rows, tiles.m) + average_length(problem, products.columns, tiles.n);
-  return lines * length(problem, "k") * static_cast<double>(iris::bytes_of(problem.dtype)) / cache_gbs / 1e3;
+/// The rate at which the cache, which all compute units share, gives them operands beside what crosses links: what is
+/// sent, or summed, goes through it, too. Measured on two H100s, and of rows that are gathered on H200s.
+double beside_links_gbs(const Products& products) {
+  return products.sums_tiles ? 7800 : products.sends_beside ? 8600 : products.sent_bytes > 0 ? 12500 : 9600;
 }
 
-/// That as far as somebody has measured it: none of elements of over 16 bits, or where nothing crosses links.
+/// The rate of rows of so many bytes, of which tensor copies bring a line each: what does not begin at a line of the
+/// cache lies in two. Measured on an H200.
+constexpr double whole_lines_gbs = 16000;
+double of_rows_gbs(std::int64_t row_bytes) {
+  constexpr std::int64_t line = cache_line_bytes;
+  if (row_bytes % line == 0) return whole_lines_gbs;
+  return row_bytes % (line / 2) == 0 ? 9800 : row_bytes % (line / 4) == 0 ? 8800 : 7000;
+}
+
+/// The least time in which the operands of a tile come from the cache: narrow tiles read more of them for each sum.
+/// What crosses links beside them slows them down, as far as somebody has measured it: not where elements have over 16
+/// bits.
 double bound_by_cache_us(const FastLoop& loop, const Problem& problem, const Target& target, const Products& products,
                          const Tiles& tiles) {
-  const bool is_bound = has_links(products) && !is_summed_beside(products) && target.measured &&
-                        loop.main_loop == MainLoop::wgmma && iris::bytes_of(problem.dtype) <= 2;
-  return is_bound ? fetching_us(problem, products, tiles) : 0;
+  if (!target.measured || loop.main_loop != MainLoop::wgmma) return 0;
+  const int bytes = iris::bytes_of(problem.dtype);
+  const bool beside_links = has_links(products) && !is_summed_beside(products) && bytes <= 2;
+  const double most_gbs = beside_links ? beside_links_gbs(products) : std::numeric_limits<double>::infinity();
+  const auto us = [&](const Dimension& lines, std::int64_t tile, double gbs) {
+    return average_length(problem, lines, tile) * length(problem, "k") * bytes / std::min(most_gbs, gbs) / 1e3;
+  };
+  const auto rate_of = [&](const Dimension& row) { return of_rows_gbs(static_length(problem, row).value() * bytes); };
+  // What is gathered lies as in stages.
+  const bool in_stages = products.gathers_rows && !products.by_copy_engine;
+  const bool along_k = problem.layout_b == iris::Layout::nk;
+  return us(products.rows, tiles.m, in_stages ? whole_lines_gbs : rate_of({"k"})) +
+         us(products.columns, tiles.n, rate_of(along_k ? Dimension{"k"} : products.columns));
 }
 
 /// All products at the rate that the chip's power sustains.
@@ -184,15 +198,17 @@ double unthrottled_us(const FastLoop& loop, const Problem& problem, const Target
   constexpr double behind_tiles_us = 6.5;  // measured on an H100; nobody has found why
   const bool wide_bytes = iris::bytes_of(problem.dtype) == 1 && tiles.n > 128 && target.measured;
   const double tile_us = loop.tile_us(problem, target, products, tiles, k);
-  const double part_us = loop.tile_us(problem, target, products, tiles, k / static_cast<double>(products.depth_parts)) +
-                         adding_us(problem, target, products, tiles) +
-                         (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
+  const auto parts = static_cast<double>(products.depth_parts);
   const double fetch_us = bound_by_cache_us(loop, problem, target, products, tiles);
   const auto turn_us = [&](std::int64_t of_turn) { return std::max(tile_us, static_cast<double>(of_turn) * fetch_us); };
   const std::int64_t whole_turns = turns.of_parts > 0 ? turns.of_tiles : std::max<std::int64_t>(0, turns.of_tiles - 1);
   const std::int64_t count = tiles_of(problem, products, tiles.m, tiles.n).value() / products.depth_parts;
+  const std::int64_t left = count - whole_turns * blocks;
+  const double part_us =
+      std::max(loop.tile_us(problem, target, products, tiles, k / parts), static_cast<double>(left) * fetch_us) +
+      adding_us(problem, target, products, tiles) + (wide_bytes && turns.of_tiles > 0 ? behind_tiles_us : 0);
   const double last_us = turns.of_parts > 0   ? static_cast<double>(turns.of_parts) * part_us
-                         : turns.of_tiles > 0 ? turn_us(count - whole_turns * blocks)
+                         : turns.of_tiles > 0 ? turn_us(left)
                                               : 0;
   return static_cast<double>(whole_turns) * turn_us(blocks) + last_us;
 }

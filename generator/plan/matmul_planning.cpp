@@ -239,10 +239,7 @@ PartRequest matmul_part(const Problem& whole, const std::string& a, const std::s
 
 double matrix_bytes(const Problem& problem, const std::vector<Dimension>& shape, Dtype dtype) {
   double bytes = static_cast<double>(iris::bytes_of(dtype));
-  for (const Dimension& dimension : shape) {
-    bytes *= length(problem, dimension.extent) * static_cast<double>(dimension.factor) /
-             static_cast<double>(dimension.divisor);
-  }
+  for (const Dimension& dimension : shape) bytes *= static_cast<double>(static_length(problem, dimension).value());
   return bytes;
 }
 

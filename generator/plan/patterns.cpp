@@ -8,7 +8,7 @@ namespace irisgen {
 
 // One row each, defined in the file of its name in patterns/.
 extern const Pattern all_reduce, all_gather, reduce_scatter, all_to_all, broadcast;
-extern const Pattern user_kernel, barrier, map;
+extern const Pattern user_kernel, barrier, map, pad;
 extern const Pattern matmul, all_gather_matmul, matmul_reduce_scatter, matmul_all_reduce, matmul_all_gather;
 
 std::span<const Pattern* const> patterns() {
@@ -23,6 +23,7 @@ const Pattern* find_pattern(std::string_view name) {
   if (name == user_pattern) return &user_kernel;
   if (name == barrier_pattern) return &barrier;
   if (name == map_pattern) return &map;
+  if (name == pad_pattern) return &pad;
   const auto found = std::ranges::find(patterns(), name, &Pattern::name);
   return found == patterns().end() ? nullptr : *found;
 }

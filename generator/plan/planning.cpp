@@ -288,10 +288,10 @@ std::optional<std::int64_t> static_count(const Problem& problem, const std::vect
 }
 
 iris::Extent extent_of(const Problem& problem, const Dimension& dimension) {
-  const iris::Extent& extent = problem.extent(dimension.extent);
-  if (!extent.dynamic) return {.value = extent.value * dimension.factor / dimension.divisor};
-  const std::int64_t multiple = extent.multiple * dimension.factor;
-  return {.dynamic = true, .multiple = multiple % dimension.divisor == 0 ? multiple / dimension.divisor : 1};
+  if (const auto known = static_length(problem, dimension)) return {.value = *known};
+  const std::int64_t multiple = problem.extent(dimension.extent).multiple * dimension.factor;
+  const std::int64_t divided = multiple % dimension.divisor == 0 ? multiple / dimension.divisor : 1;
+  return {.dynamic = true, .multiple = divided % dimension.multiple == 0 ? divided : dimension.multiple};
 }
 
 double length(const Problem& problem, std::string_view extent) {

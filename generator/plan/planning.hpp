@@ -19,6 +19,8 @@ namespace irisgen {
 
 /// The widest that a thread makes.
 inline constexpr std::int64_t access_bytes = 16;
+/// What the caches of GPUs hold, and fetch, at least.
+inline constexpr std::int64_t cache_line_bytes = 128;
 
 /// Buffers begin on the heap at multiples of so many bytes.
 inline constexpr std::int64_t heap_alignment = 256;
@@ -90,7 +92,7 @@ struct Work {
   int signals = 0;             ///< one after another; a world of one rank sends none
   int lines = 0;               ///< one after another, that carry their own flags
   bool by_copy_engine = false;
-  double behind_us = 0;  ///< until it begins, behind the one before
+  double behind_us = 0;  ///< until it begins, behind the one before; negative where it is set up meanwhile
 };
 
 /// Times from the target's rates, of works that follow one another in a world of so many ranks.
@@ -166,6 +168,10 @@ iris::ByteSize workspace_of(const Problem& problem, int slots, const std::vector
 
 /// The product; nothing if an extent is dynamic.
 std::optional<std::int64_t> static_count(const Problem& problem, const std::vector<Dimension>& shape);
+/// What the extent, or its length at each launch, is a multiple of.
+inline std::int64_t known_multiple(const iris::Extent& extent) {
+  return extent.dynamic ? extent.multiple : extent.value;
+}
 /// A dimension of a problem as an extent of another one.
 iris::Extent extent_of(const Problem& problem, const Dimension& dimension);
 /// Of a static problem.

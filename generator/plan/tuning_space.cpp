@@ -60,7 +60,8 @@ std::vector<Settings> combinations(const Choices& choices) {
 
 /// Whether keys of `config:` speak of a kernel: not of the steps that patterns have beside their own.
 bool is_configured(const KernelPlan& kernel) {
-  return kernel.problem.pattern != barrier_pattern && kernel.problem.pattern != map_pattern;
+  constexpr std::array without = {barrier_pattern, map_pattern, pad_pattern};
+  return std::ranges::find(without, kernel.problem.pattern) == without.end();
 }
 
 /// The number that the Plan has chosen; nothing if no kernel has it.

@@ -113,7 +113,7 @@ void Binder::bind(const SignalStep& step) {
 
 }  // namespace
 
-NumberedBuffers::NumberedBuffers(const Manifest& manifest, const OperationLayout& layout, char* memory) {
+NumberedBuffers::NumberedBuffers(const Manifest& manifest, const OperationLayout& layout, char* memory, char* beside) {
   for (const Argument& argument : manifest.arguments) {
     names_.push_back(argument.name);
     dtypes_.push_back(argument.dtype);
@@ -122,7 +122,7 @@ NumberedBuffers::NumberedBuffers(const Manifest& manifest, const OperationLayout
   for (std::size_t i = 0; i < manifest.intermediates.size(); ++i) {
     names_.push_back(manifest.intermediates[i].name);
     dtypes_.push_back(manifest.intermediates[i].dtype);
-    pointers_.push_back(memory + layout.intermediates[i]);
+    pointers_.push_back((manifest.intermediates[i].symmetric ? memory : beside) + layout.intermediates[i]);
   }
   pointers_.push_back(memory);
 }

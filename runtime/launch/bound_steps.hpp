@@ -21,7 +21,8 @@ namespace iris {
 class NumberedBuffers {
  public:
   NumberedBuffers() = default;
-  NumberedBuffers(const Manifest& manifest, const OperationLayout& layout, char* memory);
+  /// `memory` of the operation is on the heap, `beside` it is what no other rank reaches.
+  NumberedBuffers(const Manifest& manifest, const OperationLayout& layout, char* memory, char* beside);
 
   void set_arguments(std::span<void* const> arguments);
 
@@ -43,7 +44,7 @@ class NumberedBuffers {
  private:
   std::vector<std::string> names_;
   std::vector<Dtype> dtypes_;
-  std::vector<void*> pointers_;  // one more: the operation's own memory
+  std::vector<void*> pointers_;  // one more: the operation's own memory on the heap
 };
 
 /// Launches a kernel. What it is passed is there but for the tensor maps, which are of a launch's buffers. May be

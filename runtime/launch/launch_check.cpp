@@ -62,6 +62,8 @@ void check_shape(const Manifest& manifest, const std::string& buffer, Dtype dtyp
       throw error_of(manifest, dimension.extent + " = " + std::to_string(extent) + " gives " + in_quotes(buffer) +
                                    " a dimension of " + std::to_string(*length) + " elements");
     }
+    if (length.has_value())
+      length = product((*length + dimension.multiple - 1) / dimension.multiple, dimension.multiple);
     if (bytes.has_value()) bytes = length.has_value() ? product(*bytes, *length) : std::nullopt;
   }
   if (!bytes.has_value()) throw error_of(manifest, in_quotes(buffer) + " has more than 2^62 bytes with these extents");
@@ -265,8 +267,7 @@ std::int64_t bytes_of(const Argument& argument, const Extents& extents) {
 
 OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
   OperationLayout layout;
-  std::int64_t end = 0;
-  const auto place = [&](std::int64_t bytes) {
+  const auto place_behind = [&](std::int64_t& end, std::int64_t bytes) {
     if (bytes > max_bytes - end) {
       throw error_of(manifest,
                      "flags, workspace and intermediate buffers for this capacity have more than 2^62 bytes; "
@@ -276,6 +277,7 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
     end += aligned(bytes);
     return begin;
   };
+  const auto place = [&](std::int64_t bytes) { return place_behind(layout.total_bytes, bytes); };
   for (const KernelEntry& kernel : manifest.kernels) {
     layout.kernels.push_back({.flags = place(product(kernel.flags, sizeof(device::u64)).value_or(max_bytes)),
                               .launches = place(kernel.blocks * std::int64_t{sizeof(device::LaunchCount)})});
@@ -284,11 +286,11 @@ OperationLayout layout_of(const Manifest& manifest, const Extents& capacity) {
     layout.kernels[kernel].workspace_bytes = workspace_bytes(manifest, kernel, capacity);
     layout.kernels[kernel].workspace = place(layout.kernels[kernel].workspace_bytes);
   }
-  layout.cleared_bytes = end;
+  layout.cleared_bytes = layout.total_bytes;
   for (const Intermediate& buffer : manifest.intermediates) {
-    layout.intermediates.push_back(place(buffer_bytes(manifest, buffer, capacity)));
+    std::int64_t& before = buffer.symmetric ? layout.total_bytes : layout.device_bytes;
+    layout.intermediates.push_back(place_behind(before, buffer_bytes(manifest, buffer, capacity)));
   }
-  layout.total_bytes = end;
   return layout;
 }
 

@@ -36,9 +36,10 @@ struct KernelLayout {
 };
 struct OperationLayout {
   std::vector<KernelLayout> kernels;
-  std::int64_t cleared_bytes = 0;  ///< from 0: flags, counts and workspaces of all kernels, zero at first
-  std::vector<std::int64_t> intermediates;
-  std::int64_t total_bytes = 0;
+  std::int64_t cleared_bytes = 0;           ///< from 0: flags, counts and workspaces of all kernels, zero at first
+  std::vector<std::int64_t> intermediates;  ///< from the operation's own memory, on the heap or on the device
+  std::int64_t total_bytes = 0;             ///< on the heap
+  std::int64_t device_bytes = 0;            ///< beside it, where no other rank comes
 };
 /// For launches of up to these extents.
 OperationLayout layout_of(const Manifest& manifest, const Extents& capacity);

@@ -72,7 +72,7 @@ std::vector<Length> match_dimensions(const Given& given) {
 
 /// The extent that gives a dimension this length.
 std::int64_t solve(const Given& given, const Length& length) {
-  const auto& [extent, factor, divisor, offset] = length.dimension;
+  const auto& [extent, factor, divisor, offset, multiple] = length.dimension;
   const std::int64_t times_factor = length.actual - offset;
   std::int64_t value = 0;
   if (times_factor < 0 || times_factor % factor != 0 || __builtin_mul_overflow(times_factor / factor, divisor, &value))

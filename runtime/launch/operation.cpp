@@ -56,8 +56,9 @@ std::string call_of(const Manifest& manifest, const Extents& capacity, const std
 }
 
 /// "two_shot, 4096 bytes on the heap; gradient_sum_two_shot_w8 with 6 blocks of 512 threads".
-std::string describe_load(const Manifest& manifest, std::int64_t bytes) {
-  std::string words = manifest.variant + ", " + std::to_string(bytes) + " bytes on the heap";
+std::string describe_load(const Manifest& manifest, const OperationLayout& layout) {
+  std::string words = manifest.variant + ", " + std::to_string(layout.total_bytes) + " bytes on the heap";
+  if (layout.device_bytes > 0) words += ", " + std::to_string(layout.device_bytes) + " beside it";
   for (const KernelEntry& kernel : manifest.kernels) {
     words += "; " + kernel.symbol + " with " + std::to_string(kernel.blocks) + " blocks of " +
              std::to_string(kernel.threads) + " threads";
@@ -79,10 +80,11 @@ struct Operation::State {
     void operator()(char* memory) const { group->free(memory, Owner::Kind::operation); }
   };
 
-  /// Memory that goes back to a rank's device as allocate_host gave it.
+  /// Memory that goes back to a rank's device as allocate_host, or allocate, gave it.
   struct ReturnToDevice {
     Device* device;
     void operator()(device::Fault* fault) const { device->release_host(fault); }
+    void operator()(char* memory) const { device->release(memory); }
   };
 
   State(const Group& of_group, const BuiltOperation& built, const Extents& wanted_capacity);
@@ -123,6 +125,7 @@ struct Operation::State {
   Extents capacity;
   std::vector<LoadedKernel> kernels;
   std::unique_ptr<char, ReturnToHeap> memory;
+  std::unique_ptr<char, ReturnToDevice> beside;  ///< what no other rank reaches
   std::unique_ptr<device::Fault, ReturnToDevice> fault;
   NumberedBuffers buffers;
   std::vector<ScalarBytes> scalars;
@@ -171,7 +174,7 @@ void Operation::State::place_on_heap(const CollectiveCall& call, const Operation
   }
   group->collectives->all_gather_or_fail(call, words_of_attempt([&] { prepare(layout); }));
   context.records.push_back(&record);
-  log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout.total_bytes); });
+  log(LogLevel::info, [&] { return "loaded " + manifest.name + ": " + describe_load(manifest, layout); });
 }
 
 /// This rank's part of what lies on the heap, and what goes with it.
@@ -185,7 +188,11 @@ void Operation::State::prepare(const OperationLayout& layout) {
             .in_flight = std::nullopt,
             .failure = {}};
   for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].place(memory.get(), layout.kernels[i], fault.get());
-  buffers = NumberedBuffers(manifest, layout, memory.get());
+  if (layout.device_bytes > 0) {
+    const auto bytes = static_cast<std::size_t>(layout.device_bytes);
+    beside = {static_cast<char*>(context.device.allocate(bytes)), ReturnToDevice{&context.device}};
+  }
+  buffers = NumberedBuffers(manifest, layout, memory.get(), beside.get());
   context.device.fill(memory.get(), 0, static_cast<std::size_t>(layout.cleared_bytes));
   context.device.synchronize();
   context.records.reserve(context.records.size() + 1);

@@ -169,7 +169,8 @@ std::size_t Run::heap_bytes() const {
 
 /// Memory is mapped before it is there, so what does not fit would have the system kill some process, perhaps not us.
 void Run::check_memory(std::size_t heap) const {
-  double bytes = manifest_.target == "host" ? static_cast<double>(heap) : 0;
+  const auto beside = static_cast<double>(layout_of(manifest_, extents_).device_bytes);
+  double bytes = manifest_.target == "host" ? static_cast<double>(heap) + beside : 0;
   for (const Argument& argument : manifest_.arguments) {
     const auto size = static_cast<double>(bytes_of(argument, extents_));
     const double values = size / static_cast<double>(bytes_of(argument.dtype)) * sizeof(double);

@@ -42,6 +42,9 @@ TEST(Amount, SpellsDimensionsInTheOrderOfLaunches) {
   EXPECT_EQ(spelled({"m", 4}), "4 * m");
   EXPECT_EQ(spelled({"m", 2, 8}), "2 * m / 8");
   EXPECT_EQ(spelled({"m", 1, 1, -2}), "m - 2");
+  EXPECT_EQ(spelled({"m", 1, 1, 0, 64}), "(m + 63) / 64 * 64");
+  EXPECT_EQ(spelled({"m", 1, 2, 0, 16}), "(m / 2 + 15) / 16 * 16");
+  EXPECT_EQ(spelled({"n", 1, 1, 0, 16}), "32");
   EXPECT_EQ(spelled({.offset = 5}), "5");
 }
 

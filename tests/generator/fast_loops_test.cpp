@@ -25,7 +25,7 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
     EXPECT_EQ(fast.kernels[0].maps.size(), 3u) << "of A two, one for the last rows";
   }
   const auto expect_fma = [&](const std::string& rest, const std::string& reason) {
-    const Plan plain = product(rest);
+    const Plan plain = product("variant: tiled, " + rest);
     EXPECT_EQ(main_loop(plain).text(), "FusedMultiplyAdd") << rest;
     EXPECT_EQ(main_loop(plain).reason, "no matrix units: " + reason);
     EXPECT_TRUE(plain.kernels[0].maps.empty());
@@ -42,8 +42,9 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
   expect_fma(odd + "{threads: 128}", slowly + "blocks of 256 threads");
   expect_fma(odd + "{tile_n: 256}", slowly + "a tile_n of 64 or 128");
   expect_fma(odd + "{tile_k: 32}", slowly + "a tile_k of 64");
-  const Plan wide =
-      product("dtype: e4m3, layout: {b: nk}, shape: {m: 128, n: 128, k: dynamic}, config: {tile_m: 128, tile_n: 128}");
+  const Plan wide = product(
+      "variant: tiled, dtype: e4m3, layout: {b: nk}, shape: {m: 128, n: 128, k: dynamic}, "
+      "config: {tile_m: 128, tile_n: 128}");
   EXPECT_EQ(main_loop(wide).reason,
             "no matrix units: rows of k elements may be no multiple of 16 bytes; nor without tensor copies: of lengths "
             "that are known only at launch they take a tile of 128 x 64 or 64 x 128 at most");
@@ -55,8 +56,8 @@ TEST(MainLoop, IsOfMatrixUnitsWhereTheyAreAndRowsSuitThem) {
 
 /// Where tensor copies do not take the rows, threads copy them.
 TEST(MainLoop, IsOfMatrixUnitsForRowsThatBeginAnywhere) {
-  const auto expect_packed = [](const std::string& rest, const std::string& reason) {
-    const Plan packed = plan("matmul", "world: 1, " + rest, "sm_90a");
+  const auto expect_packed = [](const std::string& variant, const std::string& rest, const std::string& reason) {
+    const Plan packed = plan("matmul", "world: 1, variant: " + variant + ", " + rest, "sm_90a");
     EXPECT_EQ(main_loop(packed).text(), "PackedWarpMma") << rest;
     EXPECT_EQ(main_loop(packed).reason,
               "matrix units, fed from four stages in shared memory; no tensor copies: " + reason);
@@ -66,14 +67,14 @@ TEST(MainLoop, IsOfMatrixUnitsForRowsThatBeginAnywhere) {
   };
   const std::string shifted = "; such rows are shifted into place on their way";
   const std::string odd = "rows of 65 elements are no multiple of 16 bytes" + shifted;
-  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 65}", odd);
-  expect_packed("dtype: f16, shape: {m: 128, n: 65, k: 64}", odd);
-  expect_packed("dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
-  expect_packed("dtype: e4m3, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
-  expect_packed("dtype: bf16, shape: {m: 128, n: dynamic, k: 64}",
+  expect_packed("tiled", "dtype: bf16, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("tiled", "dtype: f16, shape: {m: 128, n: 65, k: 64}", odd);
+  expect_packed("tiled", "dtype: bf16, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("tiled", "dtype: e4m3, layout: {b: nk}, shape: {m: 128, n: 128, k: 65}", odd);
+  expect_packed("tiled", "dtype: bf16, shape: {m: 128, n: dynamic, k: 64}",
                 "rows of n elements may be no multiple of 16 bytes" + shifted);
-  expect_packed("dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
-  expect_packed("variant: split_k, dtype: bf16, shape: {m: 128, n: 128, k: 128}, config: {tile_m: 64, parts: 2}",
+  expect_packed("tiled", "dtype: bf16, shape: {m: 128, n: 128, k: 0}", "k is 0");
+  expect_packed("split_k", "dtype: bf16, shape: {m: 128, n: 128, k: 128}, config: {tile_m: 64, parts: 2}",
                 "they take a tile_m of 128");
   const std::string fused =
       "variant: workgroup_specialized, world: 2, dtype: bf16, layout: {b: nk}, shape: {m: 512, n: 256, k: 130}";
@@ -192,7 +193,7 @@ TEST(MainLoop, TakesElementsOf8Bits) {
   EXPECT_EQ(kernel(", layout: {b: nk}, config: {tile_n: 256, tile_m: 16}", "sm_90a").main_loop(), MainLoop::fma);
   ASSERT_EQ(on_units.maps.size(), 2u);
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 128);
-  EXPECT_EQ(kernel("", "sm_90a").main_loop(), MainLoop::fma);
+  EXPECT_EQ(kernel(", variant: tiled", "sm_90a").main_loop(), MainLoop::fma);
   EXPECT_EQ(kernel(", layout: {b: nk}, accumulate: f64", "sm_90a").main_loop(), MainLoop::fma);
   for (const char* target : {"gfx942", "gfx950"}) {
     EXPECT_EQ(kernel(", layout: {b: nk}", target).main_loop(), MainLoop::mfma) << target;
@@ -235,8 +236,8 @@ TEST(MainLoop, TakesF32AsTf32WhereTheDescriptionSaysSo) {
   ASSERT_EQ(on_units.maps.size(), 2u);
   for (const iris::MatrixMap& map : on_units.maps) EXPECT_EQ(map.box_columns, 32);
   EXPECT_EQ(kernel("dtype: f32, layout: {b: nk}").main_loop(), MainLoop::fma_staged);
-  const Plan of_rows = plan("matmul", "world: 1, shape: {m: 512, n: 512, k: 512}, dtype: tf32", "sm_90a");
-  EXPECT_EQ(main_loop(of_rows).reason,
+  const std::string kn = "variant: tiled, world: 1, shape: {m: 512, n: 512, k: 512}, dtype: tf32";
+  EXPECT_EQ(main_loop(plan("matmul", kn, "sm_90a")).reason,
             "no matrix units: they take a B of 32-bit elements as (n,k) only: write layout: {b: nk}; nor without "
             "tensor copies: they take no tf32");
 }

@@ -64,6 +64,7 @@ constexpr Golden goldens[] = {
     {"rounded", "sm_90a"},
     {"exact", "sm_90a"},
     {"decoded", "sm_90a"},
+    {"odd_rows", "sm_90a"},
     {"partial_sums", "gfx950"},
     {"few_rows", "sm_90a"},
     {"tokens_sum", "host"},

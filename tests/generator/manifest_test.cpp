@@ -52,7 +52,7 @@ Manifest sample() {
                      .symmetric = true,
                      .alignment = 16}},
       .scalars = {{"alpha", iris::ScalarType::f64}, {"steps", iris::ScalarType::u32}},
-      .intermediates = {{.name = "partial", .dtype = Dtype::f64, .shape = {{"m", 3, 4}}}},
+      .intermediates = {{.name = "partial", .dtype = Dtype::f64, .shape = {{"m", 3, 4, 0, 8}}, .symmetric = false}},
       .kernels = {{.part = "first",
                    .symbol = "gradient_sum_first",
                    .source_hash = std::string(32, 'b') + std::string(32, '2'),
@@ -68,7 +68,7 @@ Manifest sample() {
                       iris::LaunchStep{
                           1,
                           {"input", "partial"},
-                          {{"n", 2, 3}},
+                          {{"n", 2, 3, 0, 64}},
                           {{"input", Dtype::bf16, {"m"}, {"n", 2, 3}, 128, 64, iris::Dimension{"k", 3, 5, 2}}},
                           iris::TileCount{{"n", 2, 3}, {"m"}, 72, 96}}},
                      {2, iris::WaitStep{1}}},
@@ -116,7 +116,7 @@ TEST(ManifestJson, ComesBackWithEveryMember) {
   EXPECT_TRUE(back.arguments[0].replicated);
   EXPECT_EQ(back.arguments[1].access, Access::write);
   ASSERT_EQ(back.intermediates.size(), 1u);
-  EXPECT_EQ(back.intermediates[0].shape, sample().intermediates[0].shape);
+  EXPECT_EQ(back.intermediates, sample().intermediates);
   ASSERT_EQ(back.schedules.size(), 2u);
   EXPECT_EQ(back.schedules[0].up_to, 8'000'000'000);
   EXPECT_EQ(back.schedules[1].up_to, iris::every_size);
@@ -247,9 +247,12 @@ TEST(ManifestParser, RefusesWrongTypesAndRanges) {
       {"/arguments/0/shape", 3},
       {"/arguments/0/shape/0/extent", "q"},
       {"/arguments/0/shape/0/divisor", 0},
+      {"/arguments/0/shape/0/multiple", 64},  // tells the extent no more
       {"/arguments/1/name", "input"},
       {"/intermediates/0/name", "output"},
       {"/intermediates/0/dtype", 2},
+      {"/intermediates/0/shape/0/multiple", 0},
+      {"/intermediates/0/symmetric", "no"},
       {"/kernels/0/symbol", ""},
       {"/kernels/0/symbol", "a b"},
       {"/kernels/0/source_hash", std::string(64, 'G')},
@@ -325,6 +328,7 @@ TEST(ManifestParser, RefusesWhatWasChangedSinceItWasWritten) {
       {"/arguments/0/alignment", 1},
       {"/arguments/1/dtype", "f16"},
       {"/intermediates/0/shape/0/divisor", 8},
+      {"/intermediates/0/shape/0/multiple", 16},
       {"/kernels/0/blocks", 18},
       {"/kernels/0/threads", 32},
       {"/kernels/0/flags", 5'000'000'001},

@@ -105,6 +105,7 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: cast, pattern: broadcast, variant: direct, dtype: bf16, root: 2, world: 3, shape: {n: 77}}",
       "{name: product, pattern: matmul, dtype: f16, world: 2, shape: {m: 33, n: 20, k: 50}}",
       "{name: deep, pattern: matmul, variant: split_k, dtype: bf16, world: 2, shape: {m: 3, n: 24, k: 520}}",
+      "{name: odd_rows, pattern: matmul, variant: padded, dtype: bf16, world: 2, shape: {m: 33, n: 21, k: 51}}",
       "{name: linear, pattern: matmul, layout: {b: nk}, dtype: bf16, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: quantized, pattern: matmul, dtype: e4m3, world: 2, shape: {m: 33, n: 20, k: 48}}",
       "{name: rounded, pattern: matmul, layout: {b: nk}, dtype: tf32, world: 2, shape: {m: 33, n: 20, k: 48}}",

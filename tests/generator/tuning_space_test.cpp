@@ -76,6 +76,17 @@ TEST(TuningSpace, IsOfTheProductRatherThanOfABarrierBesideIt) {
   EXPECT_TRUE(varies);
 }
 
+TEST(TuningSpace, IsOfTheProductRatherThanOfCopiesBeforeIt) {
+  std::set<std::int64_t> grids;
+  for (const TuningCandidate& candidate : candidates_of(
+           "{name: a, pattern: matmul, variant: padded, dtype: bf16, world: 1, shape: {m: 4096, n: 4096, k: 4097}}")) {
+    const auto blocks = candidate.config.find("blocks");
+    if (blocks != candidate.config.end()) grids.insert(blocks->second.value);
+  }
+  ASSERT_FALSE(grids.empty());
+  EXPECT_LE(*grids.rbegin(), 4 * 132) << "of an H200, which has 132 compute units";
+}
+
 TEST(TuningSpace, IsWhatTheDescriptionAsksFor) {
   const auto candidates = candidates_of(
       "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "

@@ -66,6 +66,20 @@ TEST_P(GpuMatrix, EveryElementIsRight) {
   }
 }
 
+/// Nothing, less than a cache line, whole ones, and more, in one operation.
+TEST_P(GpuMatrix, RowsOfEachLaunchArePadded) {
+  const Algorithm& algorithm = GetParam();
+  if (algorithm.variant != "padded") GTEST_SKIP() << "copies no rows";
+  for (const auto* dtype : {"bf16", "e4m3", "tf32", "f64"}) {
+    for (const std::string& layout : test::layouts_of(algorithm)) {
+      const Sample sample{.algorithm = algorithm, .world = 1, .dtype = dtype, .layout = layout};
+      SCOPED_TRACE(sample.text());
+      const BuiltOperation built = build_for_gpu(sample);
+      for (const std::int64_t k : {0, 1, 64, 65, 128, 300}) expect_right(built, {{"m", 137}, {"n", 301}, {"k", k}});
+    }
+  }
+}
+
 TEST_P(GpuMatrix, MatrixUnitsAreRight) {
   const Algorithm& algorithm = GetParam();
   if (!test::is_matmul(algorithm)) GTEST_SKIP() << "multiplies nothing";

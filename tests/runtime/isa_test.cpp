@@ -174,12 +174,12 @@ std::string matrix_instruction(const std::string& target, const std::string& dty
 /// Both operands pass through shared memory, in accesses of 16 bytes; on the way there a row-major B of 16 bits, whose
 /// blocks are transposed, in 8. Results leave in 16.
 void expect_matrix_units(const Instructions& code, const std::string& target, const std::string& dtype,
-                         const std::string& layout) {
+                         std::optional<Layout> layout) {
   EXPECT_GT(count(code, matrix_instruction(target, dtype)), 0u);
   EXPECT_GT(count(code, "^ds_write_b128 "), 0u);
   EXPECT_GT(count(code, "^ds_read_b128 "), 0u);
   EXPECT_EQ(count(code, "^ds_(read|write)_(u|b)(8|16)"), 0u);
-  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout != "nk" && dtype == "bf16");
+  EXPECT_EQ(count(code, "^ds_write(2|2st64)?_b64 ") > 0, layout != Layout::nk && dtype == "bf16");
   EXPECT_GT(count(code, "^global_store_dwordx4 "), faults(code));
 }
 
@@ -251,7 +251,7 @@ TEST_P(Isa, HasTheInstructionsThatMatter) {
         const bool sends_words = plan.kernels[i].variant.starts_with("low_latency");
         if (!plan.kernels[i].arguments.empty() && !sends_words) expect_wide_accesses(code, !plan.kernels[i].waits);
         if (plan.kernels[i].main_loop() == irisgen::MainLoop::mfma) {
-          expect_matrix_units(code, target, dtype, layout);
+          expect_matrix_units(code, target, dtype, plan.kernels[i].problem.layout_b);
         }
         // Who waits signals, too, but where copies come from other ranks.
         const bool signals = plan.kernels[i].template_path != "all_gather_matmul/producer_consumer.hip";

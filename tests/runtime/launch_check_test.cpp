@@ -127,6 +127,21 @@ TEST(LaunchCheck, TakesNoMoreForABufferThanItsSchedulesNeed) {
   EXPECT_EQ(bytes(64), std::pair(std::int64_t{4} * 2 * 64 * 64, std::int64_t{4} * 64));
 }
 
+/// The heap is as large as it is from the beginning; what others never reach need not be there.
+TEST(LaunchCheck, TakesHeapForBuffersThatOthersReachOnly) {
+  Manifest manifest = host_operation("add_index", 1).manifest;
+  const std::int64_t without = layout_of(manifest, {{"m", 1}, {"n", 1000}}).total_bytes;
+  manifest.intermediates = {{.name = "alone", .dtype = Dtype::i32, .shape = {{"n"}}, .symmetric = false},
+                            {.name = "between", .dtype = Dtype::i32, .shape = {{"n", 2}}},
+                            {.name = "beside", .dtype = Dtype::i32, .shape = {{"n"}}, .symmetric = false}};
+  manifest.schedules[0].steps = {{0, LaunchStep{0, {"alone", "between"}, {{"n"}}}},
+                                 {0, LaunchStep{0, {"between", "beside"}, {{"n"}}}}};
+  const OperationLayout layout = layout_of(manifest, {{"m", 1}, {"n", 1000}});
+  EXPECT_EQ(layout.total_bytes, without + 8192);
+  EXPECT_EQ(layout.device_bytes, 2 * 4096);
+  EXPECT_EQ(layout.intermediates, (std::vector<std::int64_t>{0, without, 4096}));
+}
+
 TEST(LaunchCheck, LaysNothingOverAnythingElse) {
   Manifest manifest = host_operation("add_index", 1).manifest;
   manifest.kernels[0].workspace = {{{12, {"n"}}}};

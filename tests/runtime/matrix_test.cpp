@@ -197,6 +197,15 @@ TEST(HostLaunches, OfOtherVariantsInTurnAreRight) {
   }
 }
 
+/// Nothing, less than a cache line, whole ones, and more, in one operation.
+TEST(HostPadded, RowsOfEachLaunchAreRight) {
+  for (const char* layout : {"kn", "nk"}) {
+    const BuiltOperation built =
+        build({.algorithm = {"matmul", "padded"}, .dtype = "f32", .layout = layout, .config = "tile_n: 16"});
+    for (const std::int64_t k : {0, 1, 32, 33, 64, 100}) expect_right(built, {{"m", 13}, {"n", 35}, {"k", k}});
+  }
+}
+
 /// Each part is summed along k, and the parts are added in their order, whichever block is done first: floats show any
 /// other order.
 TEST(HostSplitK, AddsThePartsInTheirOrder) {

@@ -49,9 +49,12 @@ TEST_F(ProductProloguePlan, is_shared_by_what_serves_the_sizes_of_a_product) {
   EXPECT_EQ(prologues.size(), 1U);
   EXPECT_GE(any.schedules.size(), 4U);
   for (const Schedule& schedule : any.schedules) {
-    ASSERT_EQ(schedule.steps.size(), 2U);
-    const int first = std::get<LaunchStep>(schedule.steps.front().action).kernel;
-    EXPECT_EQ(any.kernels.at(static_cast<std::size_t>(first)).part, prologues.at(0));
+    std::vector<std::string> launched;
+    for (const Step& step : schedule.steps)
+      launched.push_back(any.kernels.at(static_cast<std::size_t>(std::get<LaunchStep>(step.action).kernel)).part);
+    EXPECT_GE(launched.size(), 2U);
+    EXPECT_EQ(launched.front(), prologues.at(0));
+    EXPECT_EQ(std::ranges::count(launched, prologues.at(0)), 1);
   }
 }
 

@@ -157,14 +157,16 @@ inline std::string small_grid(const Algorithm& algorithm, int threads) {
   add("blocks", is_matmul(algorithm) ? 6 : 3);
   add("comm_blocks", 2);
   add("portions", 3);
-  add("parts", 3);
+  if (algorithm.variant != "padded") add("parts", 3);  // of a short k matrix units have one slice, which is one part
   if (!is_matmul(algorithm)) add("threads", threads);
   return config;
 }
 
 /// Extents of a product whose rows, or whose columns if the pattern divides those, are so many for each rank: a
-/// multiple of the world by definition.
+/// multiple of the world by definition. padded is refused where rows are whole cache lines, or have nothing in them.
 inline Extents matmul_extents(const Algorithm& algorithm, int world, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t shortest_line = 16;  // of f64
+  if (algorithm.variant == "padded" && k % shortest_line == 0) ++k;
   if (algorithm.shard == "n") return {{"m", m}, {"n", n * world}, {"k", k}};
   return {{"m", m * world}, {"n", n}, {"k", k}};
 }

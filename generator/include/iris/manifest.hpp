@@ -41,11 +41,12 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
-/// A buffer on every rank's symmetric heap that one kernel of an operation fills for another. 256-byte aligned.
+/// A buffer of each rank that one kernel of an operation fills for another. 256-byte aligned.
 struct Intermediate {
   std::string name = {};
   Dtype dtype = Dtype::f32;
   std::vector<Dimension> shape = {};
+  bool symmetric = true;  ///< on the heap, where other ranks reach it; otherwise in memory of the rank's device
   bool operator==(const Intermediate&) const = default;
 };
 

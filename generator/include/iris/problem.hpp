@@ -51,16 +51,17 @@ class Extents {
 std::string to_string(const Extents& extents);
 
 /// One dimension of a buffer: an extent times `factor`, divided by `divisor`, plus `offset`; the offset alone where it
-/// names no extent. all_gather's output has {world·m, n}.
+/// names no extent; all that rounded up to a multiple. all_gather's output has {world·m, n}.
 struct Dimension {
   std::string extent = {};
   std::int64_t factor = 1;
   std::int64_t divisor = 1;
   std::int64_t offset = 0;
+  std::int64_t multiple = 1;
   bool operator==(const Dimension&) const = default;
 };
 
-/// In elements, rounded down.
+/// In elements; the division is rounded down.
 std::int64_t length_of(const Dimension& dimension, const Extents& extents);
 /// Row-major dimensions of a buffer.
 std::vector<std::int64_t> shape_of(const std::vector<Dimension>& shape, const Extents& extents);

@@ -85,8 +85,8 @@ struct Pattern {
 /// Every pattern of the language, in the order `irisgen list` shows them.
 std::span<const Pattern* const> patterns();
 
-/// Of that name; user_pattern's too, whose row has no buffers, no reference and no cost, and those of barrier_pattern
-/// and map_pattern, which have no reference. nullptr if there is none.
+/// Of that name; user_pattern's too, whose row has no buffers, no reference and no cost, and those of barrier_pattern,
+/// map_pattern and pad_pattern, which have no reference. nullptr if there is none.
 const Pattern* find_pattern(std::string_view name);
 /// Throws std::runtime_error naming it if there is none.
 const Pattern& pattern_of(const Problem& problem);

@@ -104,6 +104,9 @@ inline constexpr std::string_view barrier_pattern = "barrier";
 /// The pattern of the step that applies the prologue of a product to A. Nothing is described with it, either.
 inline constexpr std::string_view map_pattern = "map";
 
+/// The pattern of the steps that copy A and B to rows that begin at cache lines. Nothing is described with it.
+inline constexpr std::string_view pad_pattern = "pad";
+
 /// What the language lets a pattern have, as the schema says.
 struct PatternKeys {
   std::vector<std::string> extents = {};   ///< those that a shape must or may have: m, n, k

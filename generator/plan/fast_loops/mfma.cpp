@@ -23,9 +23,10 @@ std::string obstacle_of_pairs(const Request& request) {
   if (request.problem.layout_b == iris::Layout::kn) {
     return "they take a B of 8-bit elements as (n,k) only: write layout: {b: nk}";
   }
-  const auto k = static_length(request.problem, {"k"});
-  if (!k) return "rows may be of an odd number of 8-bit elements";
-  return *k % 2 == 0 ? "" : "rows of " + std::to_string(*k) + " elements of 8 bits are no multiple of 2";
+  const iris::Extent& k = request.problem.extent("k");
+  if (known_multiple(k) % 2 == 0) return "";
+  if (k.dynamic) return "rows may be of an odd number of 8-bit elements";
+  return "rows of " + std::to_string(k.value) + " elements of 8 bits are no multiple of 2";
 }
 
 std::string obstacle_to_mfma(const Request& request, const Products& /*products*/) {

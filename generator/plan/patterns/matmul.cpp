@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "generator/plan/loop_times.hpp"
+#include "generator/plan/padding.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> tiled = {"matmul/tiled.hip"};
 constexpr std::array<std::string_view, 1> split = {"matmul/split_k.hip"};
+constexpr std::array<std::string_view, 2> padding = {"pad/rows.hip", "pad/transposed.hip"};
 
 std::vector<Argument> arguments(const Problem& problem) {
   return product_arguments(problem, {{"m"}, {"k"}}, {"n"}, {{"m"}, {"n"}});
@@ -48,6 +50,45 @@ Draft plan_split_k(const Request& request) {
   return draft_of(std::move(kernel), InPlace::no);
 }
 
+/// Whether those of A are.
+bool has_whole_lines(const Problem& problem) {
+  return known_multiple(problem.extent("k")) % elements_of_line(problem.dtype) == 0;
+}
+
+std::string refusal_of_padded(const Problem& problem, const Target&) {
+  const bool is_whole = problem.layout_b == iris::Layout::nk && has_whole_lines(problem);
+  return is_whole ? "has nothing to pad: rows of A and B are whole cache lines" : "";
+}
+
+/// Copies of A and of B, as (n,k), whose rows begin at cache lines and are filled with zeros to the end of their last
+/// one, then their product: zeros change no sum.
+Draft plan_padded(const Request& request) {
+  const Problem& problem = request.problem;
+  const Dimension row = padded_row({"k"}, problem.dtype);
+  Composition whole(request);
+  PartRequest product = matmul_part(problem, "a", "output", problem.result);
+  const auto pad = [&](const std::string& buffer, const char* rows, bool transposed) {
+    const std::string padded = "padded_" + buffer;
+    whole.add_intermediate(padded, problem.dtype, {{rows}, row});
+    whole.add({.name = "pad_" + buffer,
+               .problem = {.pattern = std::string(pad_pattern),
+                           .dtype = problem.dtype,
+                           .result = problem.dtype,
+                           .layout_b = transposed ? std::optional(iris::Layout::kn) : std::nullopt},
+               .extents = {{"m", {rows}}, {"n", {"k"}}},
+               .buffers = {{"input", buffer}, {"output", padded}},
+               .settings = {}});
+    std::ranges::find(product.buffers, buffer, &std::pair<std::string, std::string>::first)->second = padded;
+  };
+  if (!has_whole_lines(problem)) pad("a", "m", false);
+  pad("b", "n", problem.layout_b == iris::Layout::kn);
+  product.problem.layout_b = iris::Layout::nk;
+  std::ranges::find(product.extents, "k", &std::pair<std::string, Dimension>::first)->second = row;
+  product.settings.emplace_back("parts", "parts");
+  whole.add(product);
+  return whole.take();
+}
+
 /// Of few rows, where reading B takes longer than to multiply: the parts are added up after that.
 std::vector<Work> cost(const Problem& problem, const Target& target, const Draft& draft) {
   const KernelPlan& kernel = draft.kernels[0];
@@ -77,6 +118,13 @@ constexpr std::array variants = {
             .keys = split_keys,
             .plan = plan_split_k,
             .cost = cost},
+    Variant{.name = "padded",
+            .summary = "copies of A and B whose rows are whole cache lines, then their product",
+            .templates = padding,
+            .keys = split_keys,
+            .refusal = refusal_of_padded,
+            .plan = plan_padded,
+            .cost = cost_of_parts},
 };
 
 /// Tolerance: product_error() and the last rounding.

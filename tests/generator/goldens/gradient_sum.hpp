@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_953bac1016c03a37 {
+inline namespace builds_fc4b908c83f9d853 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_953bac1016c03a37
+}  // namespace builds_fc4b908c83f9d853
 }  // namespace irisgen_kernels

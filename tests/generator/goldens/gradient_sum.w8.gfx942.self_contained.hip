@@ -31,14 +31,14 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0xa70462f7
+#define IRIS_DEVICE_ABI_HPP 0x1c0fc0f5
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 17;
+inline constexpr i32 abi_version = 18;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;
@@ -110,7 +110,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0xa70462f7
+#elif IRIS_DEVICE_ABI_HPP != 0x1c0fc0f5
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 
@@ -1051,7 +1051,7 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
 // --- iris/device/pack.hpp
 
 #ifndef IRIS_DEVICE_PACK_HPP
-#define IRIS_DEVICE_PACK_HPP 0x5001b571
+#define IRIS_DEVICE_PACK_HPP 0x7c0bf365
 
 namespace iris::device {
 
@@ -1100,6 +1100,8 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 
 /// The 16 bytes that begin at byte `begin`, less than 16, of the 32 of both.
 __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>& first, const Pack<u32, 4>& second) {
+  // By value: of two elements of an array compilers for AMD choose the address, and keep the array in memory.
+  const auto chosen = [](bool is_first, u32 one, u32 other) { return is_first ? one : other; };
   u32 words[8];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -1107,9 +1109,9 @@ __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>
     words[i + 4] = second[i];
   }
 #pragma unroll
-  for (int i = 0; i < 6; ++i) words[i] = begin & 8 ? words[i + 2] : words[i];
+  for (int i = 0; i < 6; ++i) words[i] = chosen(begin & 8, words[i + 2], words[i]);
 #pragma unroll
-  for (int i = 0; i < 5; ++i) words[i] = begin & 4 ? words[i + 1] : words[i];
+  for (int i = 0; i < 5; ++i) words[i] = chosen(begin & 4, words[i + 1], words[i]);
   Pack<u32, 4> bytes;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -1119,14 +1121,14 @@ __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PACK_HPP != 0x5001b571
+#elif IRIS_DEVICE_PACK_HPP != 0x7c0bf365
 #error "iris/device/pack.hpp of another version of irisgen is in this translation unit"
 #endif
 
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0xaa8dfc24
+#define IRIS_DEVICE_PARTITION_HPP 0xa2972bc3
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -1263,6 +1265,16 @@ struct RowPacks {
     for (int pack = 0; pack < count; ++pack) places.begin[pack] = row[pack] * stride + column[pack];
     return places;
   }
+  /// The same, so many rows further down and so many columns further to the right.
+  __device__ __forceinline__ RowPacks moved(i64 rows, i64 columns) const {
+    RowPacks to;
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) {
+      to.row[pack] = row[pack] + rows;
+      to.column[pack] = column[pack] + columns;
+    }
+    return to;
+  }
 };
 
 /// Calls body(RowPacks<…>) until every element of rows × columns, a multiple of `vector`, has been given to one thread
@@ -1308,7 +1320,7 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0xaa8dfc24
+#elif IRIS_DEVICE_PARTITION_HPP != 0xa2972bc3
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 

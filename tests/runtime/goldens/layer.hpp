@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_7752f7bd11dfda62 {
+inline namespace builds_bdfe3163fe72f1cf {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_7752f7bd11dfda62
+}  // namespace builds_bdfe3163fe72f1cf
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_4e498fe16d9de5d4 {
+inline namespace builds_fcea29392bf1f646 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_4e498fe16d9de5d4
+}  // namespace builds_fcea29392bf1f646
 }  // namespace irisgen_kernels

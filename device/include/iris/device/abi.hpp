@@ -7,7 +7,7 @@
 /// `abi_version`, which every manifest carries.
 namespace iris::device {
 
-inline constexpr i32 abi_version = 17;
+inline constexpr i32 abi_version = 18;
 
 /// Ranks that one Context can address.
 inline constexpr i32 max_world = 16;

@@ -49,6 +49,8 @@ __device__ __forceinline__ Pack<To, width> convert_pack(const Pack<From, width>&
 
 /// The 16 bytes that begin at byte `begin`, less than 16, of the 32 of both.
 __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>& first, const Pack<u32, 4>& second) {
+  // By value: of two elements of an array compilers for AMD choose the address, and keep the array in memory.
+  const auto chosen = [](bool is_first, u32 one, u32 other) { return is_first ? one : other; };
   u32 words[8];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -56,9 +58,9 @@ __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>
     words[i + 4] = second[i];
   }
 #pragma unroll
-  for (int i = 0; i < 6; ++i) words[i] = begin & 8 ? words[i + 2] : words[i];
+  for (int i = 0; i < 6; ++i) words[i] = chosen(begin & 8, words[i + 2], words[i]);
 #pragma unroll
-  for (int i = 0; i < 5; ++i) words[i] = begin & 4 ? words[i + 1] : words[i];
+  for (int i = 0; i < 5; ++i) words[i] = chosen(begin & 4, words[i + 1], words[i]);
   Pack<u32, 4> bytes;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {

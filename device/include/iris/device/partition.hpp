@@ -137,6 +137,16 @@ struct RowPacks {
     for (int pack = 0; pack < count; ++pack) places.begin[pack] = row[pack] * stride + column[pack];
     return places;
   }
+  /// The same, so many rows further down and so many columns further to the right.
+  __device__ __forceinline__ RowPacks moved(i64 rows, i64 columns) const {
+    RowPacks to;
+#pragma unroll
+    for (int pack = 0; pack < count; ++pack) {
+      to.row[pack] = row[pack] + rows;
+      to.column[pack] = column[pack] + columns;
+    }
+    return to;
+  }
 };
 
 /// Calls body(RowPacks<…>) until every element of rows × columns, a multiple of `vector`, has been given to one thread

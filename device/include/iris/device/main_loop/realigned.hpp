@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iris/device/main_loop/staged.hpp>
+#include <iris/device/unaligned.hpp>
 
 /// Slices of operands whose rows begin anywhere. Threads read the aligned 16 bytes that hold what they copy, and the
 /// next ones where it goes on there, and shift them into place on their way to shared memory, one slice ahead.
@@ -10,7 +11,6 @@ namespace iris::device {
 /// each line. All pieces of a thread begin at the same byte after a multiple of 16, since it takes every so many lines.
 template <typename Config, typename T, int lines, int across>
 class RealignedPart {
-  static constexpr int piece_bytes = 16;
   static constexpr int step = Config::threads / across;
   static constexpr int count = lines / step;
   static_assert(step * across == Config::threads && count * step == lines, "threads copy equally much");
@@ -55,7 +55,7 @@ class RealignedPart {
 
   __device__ __forceinline__ void put_piece(int i, void* place) const {
     Pack<u32, 4> piece = bytes_from(shift_, words_[i][0], words_[i][1]);
-    if (bytes_before_ < piece_bytes) cut(piece);
+    if (bytes_before_ < piece_bytes) piece = first_bytes(piece, bytes_before_);
     *static_cast<Pack<u32, 4>*>(place) = piece;
   }
 
@@ -74,35 +74,10 @@ class RealignedPart {
     }
   }
 
-  /// Four words, of which the first byte or more belong to the matrix. What lies behind its end is not read.
   __device__ __forceinline__ Pack<u32, 4> read(const unsigned char* from, bool is_there) const {
     Pack<u32, 4> piece = {};
-    const bool ends = from + piece_bytes > end_;
-    if (is_there && !ends) piece = load_pack<4>(reinterpret_cast<const u32*>(from));
-    if (is_there && ends) {
-      u64 first = 0;
-      u64 second = 0;
-#pragma unroll 1
-      for (int begin = 0; from + begin < end_; begin += sizeof(T)) {
-        const u64 bits = load_pack<1>(reinterpret_cast<const T*>(from + begin))[0].bits;
-        first |= begin < 8 ? bits << begin * 8 : 0;
-        second |= begin < 8 ? 0 : bits << (begin - 8) * 8;
-      }
-      piece[0] = static_cast<u32>(first);
-      piece[1] = static_cast<u32>(first >> 32);
-      piece[2] = static_cast<u32>(second);
-      piece[3] = static_cast<u32>(second >> 32);
-    }
+    if (is_there) piece = load_piece<T>(from, end_);
     return piece;
-  }
-
-  /// Leaves bytes_before_ of it.
-  __device__ __forceinline__ void cut(Pack<u32, 4>& piece) const {
-#pragma unroll
-    for (int word = 0; word < 4; ++word) {
-      const i32 bytes = bytes_before_ - word * 4;
-      if (bytes < 4) piece[word] &= bytes <= 0 ? 0 : (u32{1} << bytes * 8) - 1;
-    }
   }
 
   const unsigned char* from_;
