@@ -89,11 +89,8 @@ struct WarpgroupMma {
 
   template <typename Config, typename Tiles>
   __device__ __forceinline__ static bool run(const Tiles& tiles, i64 first, i64 stride) {
-    // The last warps may have nothing to do. Of 16 bits, products last longer than one warp ships, and that of several
-    // disturbs them: measured on an H100, by 1 to 2 %.
-    constexpr int free_warps = completes_tiles<Tiles> ? 0 : waits_for_operands<Tiles> ? 1 : 2;
-    constexpr int shippers = sizeof(typename Config::Element) == 1 ? 1 + free_warps : 1;
-    return run<Config, shippers>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
+    constexpr int free_warps = completes_tiles<Tiles> ? 0 : waits_for_operands<Tiles> ? 1 : 2;  // the last ones
+    return run<Config, 1 + free_warps>(shared<Memory<Config>>().multiplying, tiles, first, stride, [] {});
   }
 
   template <typename Config>
@@ -132,7 +129,20 @@ struct WarpgroupMma {
   static constexpr int waiting_warp = 3;
   static constexpr int warpgroups = 2;  // that multiply
 
-  /// `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
+  /// Whether one warp ships tiles, though others are free. Products of more than 8 bits last longer than that takes it,
+  /// and those who ship disturb them: two more by 1 to 2 %, measured on an H100. But it takes three times as long where
+  /// rows of the output begin anywhere.
+  template <typename Config, typename Tiles>
+  __device__ __forceinline__ static bool one_warp_ships(const Tiles& tiles) {
+    if constexpr (sizeof(typename Config::Element) == 1) return false;
+    using Tile = decltype(tiles.at(0));
+    if constexpr (goes_to_output<decltype(tiles.place(Tile{}))>) {
+      return tiles.place(Tile{}).matrix.takes_packs(16 / sizeof(typename Config::Result));  // as that of any tile
+    }
+    return true;
+  }
+
+  /// Up to `shippers` warps ship finished tiles. The first thread of those that complete tiles does `beside` before.
   template <typename Config, int shippers, typename Tiles, typename Beside>
   __device__ static bool run(MultiplyingBlock<Config>& block, const Tiles& tiles, i64 first, i64 stride,
                              const Beside& beside) {
@@ -175,7 +185,11 @@ struct WarpgroupMma {
     } else if (warp == 0) {
       StageLoader<Config>::run(block, tiles, first, stride);
     } else if (warp <= shippers) {
-      TileShipper<Config, shippers>::run(block, tiles, first, stride);
+      if (shippers > 1 && !one_warp_ships<Config>(tiles)) {
+        TileShipper<Config, shippers>::run(block, tiles, first, stride);
+      } else if (warp == 1) {
+        TileShipper<Config, 1>::run(block, tiles, first, stride);
+      }
     } else if (warp == waiting_warp) {
       if constexpr (waits_for_operands<Tiles>) SliceWaiter<Config>::run(block, tiles, first, stride);
     }
