@@ -93,8 +93,8 @@ void Composition::add(const PartRequest& part, const Variant& variant, Draft dra
   auto buffers = part.buffers;
   for (const iris::Intermediate& own : draft.intermediates) {
     buffers.emplace_back(own.name, part.name + "_" + own.name);
-    add_intermediate(buffers.back().second, own.dtype, translate(own.shape, part.extents));
-    draft_.intermediates.back().symmetric = own.symmetric;
+    draft_.intermediates.push_back(
+        {buffers.back().second, own.dtype, translate(own.shape, part.extents), own.symmetric});
   }
   for (const Argument& argument : draft.arguments) require(mapped(buffers, argument.name), argument);
   std::vector<int> numbers(draft.kernels.size());

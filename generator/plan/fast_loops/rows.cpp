@@ -15,15 +15,10 @@ std::string obstacle_of_rows(const Problem& problem, const Products& products) {
   std::vector<Dimension> contiguous = {{"k"}};
   if (problem.layout_b == iris::Layout::kn) contiguous.push_back(products.columns);
   for (const Dimension& columns : contiguous) {
-    const auto length = static_length(problem, columns);
-    if (!length) {
-      const std::int64_t multiple = problem.extent(columns.extent).multiple * columns.factor;
-      if (multiple % (columns.divisor * access_bytes / iris::bytes_of(problem.dtype)) == 0) continue;
-      return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
-    }
-    if (*length * iris::bytes_of(problem.dtype) % access_bytes != 0) {
-      return "rows of " + std::to_string(*length) + " elements are no multiple of 16 bytes";
-    }
+    const iris::Extent length = extent_of(problem, columns);
+    if (known_multiple(length) * iris::bytes_of(problem.dtype) % access_bytes == 0) continue;
+    if (length.dynamic) return "rows of " + columns.extent + " elements may be no multiple of 16 bytes";
+    return "rows of " + std::to_string(length.value) + " elements are no multiple of 16 bytes";
   }
   return "";
 }

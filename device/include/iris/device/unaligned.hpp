@@ -8,28 +8,19 @@ namespace iris::device {
 /// Bytes of one access.
 inline constexpr int piece_bytes = 16;
 
-namespace platform {
-
-template <int bytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-  using type = u8;
-};
-template <>
-struct UnsignedOf<2> {
-  using type = unsigned short;
-};
-template <>
-struct UnsignedOf<4> {
-  using type = u32;
-};
-template <>
-struct UnsignedOf<8> {
-  using type = u64;
-};
-
-}  // namespace platform
+/// Those of an element, behind zeros.
+template <typename T>
+__device__ __forceinline__ u64 element_bits(const T& element) {
+  if constexpr (sizeof(T) == 1) {
+    return __builtin_bit_cast(u8, element);
+  } else if constexpr (sizeof(T) == 2) {
+    return __builtin_bit_cast(unsigned short, element);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bit_cast(u32, element);
+  } else {
+    return __builtin_bit_cast(u64, element);
+  }
+}
 
 /// The 16 bytes at `from`, which is aligned to as many. What lies at `end`, where an element of T would begin, or
 /// behind it is not read: it is 0.
@@ -40,8 +31,7 @@ __device__ __forceinline__ Pack<u32, 4> load_piece(const unsigned char* from, co
   u64 second = 0;
 #pragma unroll 1
   for (int begin = 0; from + begin < end; begin += sizeof(T)) {
-    using Bits = typename platform::UnsignedOf<sizeof(T)>::type;
-    const u64 bits = __builtin_bit_cast(Bits, load_pack<1>(reinterpret_cast<const T*>(from + begin))[0]);
+    const u64 bits = element_bits(load_pack<1>(reinterpret_cast<const T*>(from + begin))[0]);
     first |= begin < 8 ? bits << begin * 8 : 0;
     second |= begin < 8 ? 0 : bits << (begin - 8) * 8;
   }
