@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <type_traits>
 
 #include "iris/device/abi.hpp"
 #include "runtime/hip/api.hpp"
@@ -76,12 +77,15 @@ struct Memory {
 };
 std::map<void*, Memory> memories;
 
-/// What stands in a handle of interprocess communication.
+/// What stands in a handle of interprocess communication. Handles of one allocation are compared by their bytes, so none
+/// are padding.
 struct Shared {
-  pid_t process;
   void* address;
-  Memory memory;
+  std::size_t bytes;
+  pid_t process;
+  int file;
 };
+static_assert(std::has_unique_object_representations_v<Shared>);
 
 void* map_memory(const Memory& memory) {
   void* const address = ::mmap(nullptr, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
@@ -173,7 +177,8 @@ int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
 /// In the process that made it, the address stays.
 int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* memory) {
   const std::lock_guard lock(mutex);
-  const Shared shared{::getpid(), memory, memories.at(memory)};
+  const Memory& found = memories.at(memory);
+  const Shared shared{memory, found.bytes, ::getpid(), found.file};
   static_assert(sizeof shared <= sizeof handle->reserved);
   std::memcpy(handle->reserved, &shared, sizeof shared);
   return ok;
@@ -185,10 +190,10 @@ int hipIpcOpenMemHandle(void** memory, iris::hip::IpcHandle handle, unsigned fla
   std::memcpy(&shared, handle.reserved, sizeof shared);
   *memory = shared.address;
   if (shared.process != ::getpid()) {
-    const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.memory.file);
+    const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.file);
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return 1;
-    *memory = map_memory({shared.memory.bytes, file});
+    *memory = map_memory({shared.bytes, file});
     ::close(file);
     memories[*memory].file = -1;
   }
