@@ -38,12 +38,14 @@ struct Combination {
   std::vector<Sample> samples() const {
     std::vector<Sample> all = test::test_all() ? every_sample() : some_samples();
     if (!test::is_matmul(algorithm)) return all;
-    // What multiplies is the same in all templates: `matmul` has all of it, each other algorithm a sixth, another one
-    // on each route, and a product that a collective follows is a kernel of `matmul`.
-    if (algorithm.variant == "bulk_synchronous" && !test::test_all()) return all;
+    // What multiplies is the same in all templates: `tiled` has all of it, `split_k` half, each other algorithm a
+    // sixth, another one on each route.
+    if (test::multiplies_by_another(algorithm) && !test::test_all()) return all;
     const bool nvidia = std::string_view(route.compiler) == "nvrtc";
     const auto on_units = nvidia ? test::matrix_unit_samples(algorithm, 3) : test::wave_mma_samples(algorithm, 3);
-    const std::size_t step = algorithm.pattern == "matmul" || test::test_all() ? 1 : 6;
+    const std::size_t step = algorithm.variant == "tiled" || test::test_all() ? 1
+                             : algorithm.variant == "split_k"                 ? 2
+                                                                              : 6;
     for (std::size_t i = number % step; i < on_units.size(); i += step) all.push_back(on_units[i]);
     return all;
   }
@@ -174,12 +176,20 @@ TEST_P(CompileMatrix, SpillsNothingAndIsResident) {
 INSTANTIATE_TEST_SUITE_P(All, CompileMatrix, testing::ValuesIn(combinations()),
                          [](const auto& info) { return info.param.name(); });
 
+/// The patterns that multiply, each by kernels of its own.
+std::vector<Algorithm> own_products() {
+  std::vector<Algorithm> all = test::every_algorithm();
+  std::erase_if(all, [](const Algorithm& algorithm) {
+    return !test::is_matmul(algorithm) || (test::multiplies_by_another(algorithm) && !test::test_all());
+  });
+  return all;
+}
+
 /// Of the largest default grid the widest sums and the most of them: what needs the most registers.
 TEST(CompileLargestGrid, IsResidentWithSumsInF64AndF32) {
   IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
   const Compiler& nvrtc = *samples::find_compiler("nvrtc");
-  for (const Algorithm& algorithm : test::every_algorithm()) {
-    if (!test::is_matmul(algorithm)) continue;
+  for (const Algorithm& algorithm : own_products()) {
     for (const char* dtype : {"f64", "f32"}) {
       expect_good(nvrtc, test::plan_of({.algorithm = algorithm, .world = 8, .dtype = dtype}, "sm_90a"));
     }
@@ -190,8 +200,8 @@ TEST(CompileLargestGrid, IsResidentWithSumsInF64AndF32) {
 TEST(CompileLargestTiles, SpillNothing) {
   IRISGEN_REQUIRE_COMPILER("nvrtc", "sm_90a");
   const Compiler& nvrtc = *samples::find_compiler("nvrtc");
-  for (const Algorithm& algorithm : test::every_algorithm()) {
-    if (!test::is_matmul(algorithm) || algorithm.variant == "split_k") continue;
+  for (const Algorithm& algorithm : own_products()) {
+    if (algorithm.variant == "split_k") continue;
     for (const char* layout : {"kn", "nk"}) {
       expect_good(nvrtc, test::plan_of({.algorithm = algorithm,
                                         .world = 2,

@@ -77,8 +77,8 @@ struct Memory {
 };
 std::map<void*, Memory> memories;
 
-/// What stands in a handle of interprocess communication. Handles of one allocation are compared by their bytes, so none
-/// are padding.
+/// What stands in a handle of interprocess communication. Handles of one allocation are compared by their bytes, so
+/// none are padding.
 struct Shared {
   void* address;
   std::size_t bytes;

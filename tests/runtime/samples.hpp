@@ -43,6 +43,11 @@ inline bool is_matmul(const Algorithm& algorithm) {
   return keys_of(algorithm).extents.size() == 3;
 }
 
+/// Whether what multiplies is a kernel of another algorithm, with kernels of others before or after it.
+inline bool multiplies_by_another(const Algorithm& algorithm) {
+  return algorithm.variant == "bulk_synchronous" || algorithm.variant == "padded";
+}
+
 /// Every variant of every pattern, by every shard that it can do.
 inline std::vector<Algorithm> every_algorithm() {
   std::vector<Algorithm> all;
