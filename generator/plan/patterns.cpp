@@ -11,6 +11,13 @@ extern const Pattern all_reduce, all_gather, reduce_scatter, all_to_all, broadca
 extern const Pattern user_kernel, barrier, map, pad;
 extern const Pattern matmul, all_gather_matmul, matmul_reduce_scatter, matmul_all_reduce, matmul_all_gather;
 
+namespace {
+
+/// What no description names.
+constexpr std::array unnamed = {&user_kernel, &barrier, &map, &pad};
+
+}  // namespace
+
 std::span<const Pattern* const> patterns() {
   static constexpr std::array table = {
       &all_reduce, &all_gather,        &reduce_scatter,        &all_to_all,        &broadcast,
@@ -20,12 +27,11 @@ std::span<const Pattern* const> patterns() {
 }
 
 const Pattern* find_pattern(std::string_view name) {
-  if (name == user_pattern) return &user_kernel;
-  if (name == barrier_pattern) return &barrier;
-  if (name == map_pattern) return &map;
-  if (name == pad_pattern) return &pad;
-  const auto found = std::ranges::find(patterns(), name, &Pattern::name);
-  return found == patterns().end() ? nullptr : *found;
+  for (const std::span<const Pattern* const> table : {patterns(), std::span<const Pattern* const>(unnamed)}) {
+    const auto found = std::ranges::find(table, name, &Pattern::name);
+    if (found != table.end()) return *found;
+  }
+  return nullptr;
 }
 
 const Pattern& pattern_of(const Problem& problem) {

@@ -8,6 +8,8 @@
 namespace irisgen {
 namespace {
 
+constexpr const char* fibers_interleave = "fibers, enough to interleave";
+
 std::string_view operation_name(Op op) {
   switch (op) {
     case Op::sum:
@@ -204,12 +206,25 @@ std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::opti
 
 void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
   const std::int64_t threads = decide(request, kernel, "threads", request.target.threads, "",
-                                      request.on_host() ? "fibers, enough to interleave" : "hides memory latency");
+                                      request.on_host() ? fibers_interleave : "hides memory latency");
   decide_blocks(request, kernel, elements, threads * vector, 1, "known only at launch: as many as keep the links busy");
 }
 
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
   decide_grid(request, kernel, elements, vector);
+  bound_grid(request, kernel);
+}
+
+void choose_local_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                       const LocalGrid& grid) {
+  const Target& target = request.target;
+  const bool on_host = request.on_host();
+  const std::int64_t most = on_host ? target.data_blocks : target.compute_units * grid.blocks_of_unit;
+  const std::int64_t needed = elements ? divide_up(*elements, grid.block_takes) : most;
+  add_number(kernel, "threads", on_host ? target.threads : grid.threads, "",
+             on_host ? fibers_interleave : grid.why_threads);
+  add_number(kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "",
+             needed < most ? "one for each " + std::to_string(grid.block_takes) + " elements" : grid.why_blocks);
   bound_grid(request, kernel);
 }
 

@@ -144,6 +144,18 @@ void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::
 /// Both.
 void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
 
+/// The most of what a kernel that waits for nobody takes of a GPU, to read and write memory at its full speed.
+struct LocalGrid {
+  std::int64_t threads;
+  std::string why_threads;
+  std::int64_t blocks_of_unit;
+  std::string why_blocks;
+  std::int64_t block_takes;  ///< elements at a time
+};
+/// `threads`, and as many `blocks` as have something of that many elements (nothing: unknown until the launch).
+void choose_local_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                       const LocalGrid& grid);
+
 /// Whether one block takes a whole compute unit: the loops of fast_loops.hpp leave no room for another.
 bool fills_compute_unit(const KernelPlan& kernel);
 

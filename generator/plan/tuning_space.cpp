@@ -58,16 +58,10 @@ std::vector<Settings> combinations(const Choices& choices) {
   return all;
 }
 
-/// Whether keys of `config:` speak of a kernel: not of the steps that patterns have beside their own.
-bool is_configured(const KernelPlan& kernel) {
-  constexpr std::array without = {barrier_pattern, map_pattern, pad_pattern};
-  return std::ranges::find(without, kernel.problem.pattern) == without.end();
-}
-
 /// The number that the Plan has chosen; nothing if no kernel has it.
 std::optional<std::int64_t> chosen_number(const Plan& plan, std::string_view key) {
   for (const KernelPlan& kernel : plan.kernels) {
-    if (!is_configured(kernel)) continue;
+    if (pattern_of(kernel.problem).is_step) continue;
     for (const Constant& constant : kernel.constants) {
       const auto* number = std::get_if<std::int64_t>(&constant.value);
       if (constant.name == key && number) return *number;

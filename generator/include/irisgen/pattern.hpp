@@ -62,6 +62,7 @@ struct Pattern {
   std::string_view summary;
   std::span<const Variant> variants;
 
+  bool is_step = false;          ///< stands beside other patterns' kernels, which alone keys of `config:` speak of
   bool replicates = false;       ///< all ranks end with the same results, each computed by whichever rank
   bool rounds_partials = false;  ///< what the ranks' partial results travel in is the type of the result
 
@@ -85,8 +86,8 @@ struct Pattern {
 /// Every pattern of the language, in the order `irisgen list` shows them.
 std::span<const Pattern* const> patterns();
 
-/// Of that name; user_pattern's too, whose row has no buffers, no reference and no cost, and those of barrier_pattern,
-/// map_pattern and pad_pattern, which have no reference. nullptr if there is none.
+/// Of that name; user_pattern's too, whose row has no buffers, no reference and no cost, and those of steps, which have
+/// no reference. nullptr if there is none.
 const Pattern* find_pattern(std::string_view name);
 /// Throws std::runtime_error naming it if there is none.
 const Pattern& pattern_of(const Problem& problem);

@@ -36,6 +36,7 @@ extern const Pattern barrier = {
     .name = barrier_pattern,
     .summary = "what every rank has enqueued before it is done before any goes on",
     .variants = variants,
+    .is_step = true,
     .arguments = arguments,
 };
 

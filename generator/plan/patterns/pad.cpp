@@ -30,49 +30,41 @@ Draft finish(const Request& request, KernelPlan kernel) {
 }
 
 constexpr const char* measured = "fastest on an H200";
+constexpr std::int64_t threads_of_block = 128;
+constexpr std::int64_t packs_of_thread = 2;
 
-/// `threads` of a block and `blocks`, each of which takes so many elements at a time.
-void choose_copying_grid(const Request& request, KernelPlan& kernel, std::int64_t threads, std::int64_t blocks_of_unit,
-                         std::int64_t block_takes) {
-  const Target& target = request.target;
-  const std::int64_t most = request.on_host() ? target.data_blocks : target.compute_units * blocks_of_unit;
-  const auto elements = static_count(request.problem, output_of(request.problem));
-  const std::int64_t needed = elements ? divide_up(*elements, block_takes) : most;
-  add_number(kernel, "threads", request.on_host() ? target.threads : threads, "",
-             request.on_host() ? "fibers, enough to interleave" : measured);
-  add_number(kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "",
-             needed < most ? "as many as have something to copy" : measured);
-  bound_grid(request, kernel);
+void choose_grid_and_unroll(const Request& request, KernelPlan& kernel, std::int64_t blocks_of_unit,
+                            std::int64_t block_takes) {
+  choose_local_grid(request, kernel, static_count(request.problem, output_of(request.problem)),
+                    {.threads = threads_of_block,
+                     .why_threads = measured,
+                     .blocks_of_unit = blocks_of_unit,
+                     .why_blocks = measured,
+                     .block_takes = block_takes});
+  add_number(kernel, "unroll", request.on_host() ? 1 : packs_of_thread, "accesses in flight",
+             request.on_host() ? "one after the other" : measured);
 }
 
 /// Small blocks, most of which copy once, take an H200 within 5 % of what the driver's copies do.
 Draft plan_rows(const Request& request) {
-  constexpr std::int64_t threads = 128;
   constexpr std::int64_t blocks_of_unit = 64;
-  constexpr std::int64_t packs_of_thread = 2;
   const Dtype dtype = request.problem.dtype;
   KernelPlan kernel = start_local_kernel(request, "pad/rows.hip");
   add_number(kernel, "cache_line", elements_of_line(dtype), "elements", "at which each row of the output begins");
-  choose_copying_grid(request, kernel, threads, blocks_of_unit,
-                      threads * packs_of_thread * access_bytes / iris::bytes_of(dtype));
-  add_number(kernel, "unroll", request.on_host() ? 1 : packs_of_thread, "accesses in flight",
-             request.on_host() ? "one after the other" : measured);
+  choose_grid_and_unroll(request, kernel, blocks_of_unit,
+                         threads_of_block * packs_of_thread * access_bytes / iris::bytes_of(dtype));
   return finish(request, std::move(kernel));
 }
 
 Draft plan_transposed(const Request& request) {
-  constexpr std::int64_t threads = 128;
   constexpr std::int64_t blocks_of_unit = 32;
-  constexpr std::int64_t packs_of_thread = 2;
   constexpr std::int64_t tile_m = 64;
   const std::int64_t tile_n = elements_of_line(request.problem.dtype);
   KernelPlan kernel = start_local_kernel(request, "pad/transposed.hip");
   add_number(kernel, "tile_m", tile_m, "columns of the input", "");
   add_number(kernel, "tile_n", tile_n, "rows of the input",
              "a cache line of the output, at which each of its rows begins");
-  choose_copying_grid(request, kernel, threads, blocks_of_unit, tile_m * tile_n);
-  add_number(kernel, "unroll", request.on_host() ? 1 : packs_of_thread, "accesses in flight",
-             request.on_host() ? "one after the other" : measured);
+  choose_grid_and_unroll(request, kernel, blocks_of_unit, tile_m * tile_n);
   return finish(request, std::move(kernel));
 }
 
@@ -116,6 +108,7 @@ extern const Pattern pad = {
     .name = pad_pattern,
     .summary = "(m,n), or B(n,m) -> (m,n) with zeros up to whole lines, on each rank alone",
     .variants = variants,
+    .is_step = true,
     .arguments = arguments,
 };
 
