@@ -5,28 +5,49 @@
 using Rows = UnalignedRows<Config::Element>;
 using Piece = Pack<Config::Element, Rows::width>;
 
-// A tile as it lies in the input. What is added to its rows leaves few threads that read down its columns with a bank
-// in common.
-struct alignas(16) Tile {
-  static constexpr i32 word = sizeof(Config::Element) < 4 ? 4 / sizeof(Config::Element) : 1;
+template <int bytes>
+struct WordOf {
+  using Type = u32;
+};
+template <>
+struct WordOf<8> {
+  using Type = u64;
+};
 
-  Config::Element elements[Config::tile_n][Config::tile_m + word];
+// A tile as it lies in the input, in pieces of 16 bytes. Threads side by side read words down from every width-th row:
+// behind as many rows a piece is left free, so that no two threads of a warp find one bank.
+struct Tile {
+  using Word = typename WordOf<sizeof(Config::Element)>::Type;
+  using Words = Pack<Word, piece_bytes / sizeof(Word)>;
 
-  __device__ __forceinline__ void put(i64 row, i64 column, Piece piece) {
-#pragma unroll
-    for (int lane = 0; lane < Rows::width; lane += word) {
-      Pack<Config::Element, word> part;
-#pragma unroll
-      for (int i = 0; i < word; ++i) part[i] = piece[lane + i];
-      *reinterpret_cast<Pack<Config::Element, word>*>(&elements[row][column + lane]) = part;
-    }
+  static constexpr i32 columns = sizeof(Word) / sizeof(Config::Element);  // of a word
+  static constexpr i32 pieces_of_row = Config::tile_m / Rows::width;
+
+  Words pieces[Config::tile_n * pieces_of_row + Config::tile_n / Rows::width];
+
+  __device__ __forceinline__ static u32 index(i64 row, i64 column) {
+    const u32 number = static_cast<u32>(row);
+    return number * pieces_of_row + number / Rows::width + static_cast<u32>(column) / Rows::width;
   }
-  // As words: hiprtc 5 keeps memory for a pack of elements that are put together here and stored.
-  __device__ __forceinline__ Pack<u32, 4> down(i64 row, i64 column) const {
-    Piece piece;
+  __device__ __forceinline__ void put(i64 row, i64 column, Piece piece) {
+    pieces[index(row, column)] = __builtin_bit_cast(Words, piece);
+  }
+  // Of a word's columns, from that one on, a piece each: its elements in the rows from that one on.
+  __device__ __forceinline__ Packs<Word, Words::width, columns> down(i64 row, i64 column) const {
+    constexpr i32 bits = 8 * sizeof(Config::Element);
+    constexpr Word element = ~Word{0} >> (8 * sizeof(Word) - bits);
+    const Words* const from = pieces + index(row, column);
+    const u32 place = static_cast<u32>(column) % Rows::width / columns;
+    Packs<Word, Words::width, columns> turned = {};
 #pragma unroll
-    for (int lane = 0; lane < Rows::width; ++lane) piece[lane] = elements[row + lane][column];
-    return __builtin_bit_cast(Pack<u32, 4>, piece);
+    for (int lane = 0; lane < Rows::width; ++lane) {
+      const Word across = from[lane * pieces_of_row][place];
+#pragma unroll
+      for (int i = 0; i < columns; ++i) {
+        turned.packs[i][lane / columns] |= (across >> i * bits & element) << lane % columns * bits;
+      }
+    }
+    return turned;
   }
 };
 
@@ -50,11 +71,17 @@ __device__ __forceinline__ void kernel(const Context&, const Config::Element* in
                                                            tile.put(at.row[i], at.column[i], loaded.packs[i]);
                                                        });
     sync_block();
-    for_each_pack_of_rows<Rows::width, 1>(
-        block_threads<Config>(), Config::tile_m, Config::tile_n, [&](const RowPacks<Rows::width, 1>& at) {
-          const i64 row = origin.row + at.row[0];
-          Config::Element* const to = output + row * pitch + origin.column + at.column[0];
-          if (row < m) store_pack(reinterpret_cast<u32*>(to), tile.down(at.column[0], at.row[0]));
-        });
+    for_each_pack_of_rows<Rows::width, 1>(block_threads<Config>(), Config::tile_m / Tile::columns, Config::tile_n,
+                                          [&](const RowPacks<Rows::width, 1>& at) {
+                                            const auto turned = tile.down(at.column[0], at.row[0] * Tile::columns);
+#pragma unroll
+                                            for (int i = 0; i < Tile::columns; ++i) {
+                                              const i64 row = origin.row + at.row[0] * Tile::columns + i;
+                                              Config::Element* const to =
+                                                  output + row * pitch + origin.column + at.column[0];
+                                              if (row < m)
+                                                store_pack(reinterpret_cast<Tile::Word*>(to), turned.packs[i]);
+                                            }
+                                          });
   }
 }
