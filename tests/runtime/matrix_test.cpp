@@ -1,6 +1,6 @@
 // Every pattern, variant and shard, element type, op, layout and world on the CPU, at sizes that nothing divides.
-// Thinned so that every pair of choices occurs, of most products in two variants together; in full with
-// IRISGEN_TEST_ALL=1.
+// Thinned so that every pair of choices occurs, but for static sizes, of most products in two variants together; in
+// full with IRISGEN_TEST_ALL=1.
 
 #include <gtest/gtest.h>
 
@@ -47,15 +47,17 @@ Turns turns_of(const Algorithm& algorithm) {
 class HostMatrix : public testing::TestWithParam<Algorithm> {};
 
 /// Static extents and dynamic ones: constants fold what dynamic extents leave to branches, so the code is another. What
-/// is dynamic is compiled once for all sizes; static ones come in turn, in three rows of four.
+/// is dynamic is compiled once for all sizes; static ones come in turn, in three rows of four, with test_all() all in
+/// each.
 TEST_P(HostMatrix, EveryElementIsRight) {
   const Algorithm& algorithm = GetParam();
   const std::vector<int> worlds = {1, 2, 3, 5, 8};
   const std::vector<std::string> ops = test::ops_of(algorithm);
   const std::vector<std::string> layouts = test::layouts_of(algorithm);
   const std::size_t sizes = test::awkward_extents(algorithm, 1).size();
-  const std::array<std::size_t, 5> values = {worlds.size(), 4, test::dtypes_of(algorithm).size(), ops.size(),
-                                             layouts.size()};
+  const std::size_t kinds_of_size = test::test_all() ? 2 : 4;  // of which the first is dynamic
+  const std::array<std::size_t, 5> values = {worlds.size(), kinds_of_size, test::dtypes_of(algorithm).size(),
+                                             ops.size(), layouts.size()};
   const auto rows = test::rows_of(values);
   std::set<std::pair<std::size_t, std::size_t>> taken;  // factor, value
   std::size_t number_of_static = 0;
