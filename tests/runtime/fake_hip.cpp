@@ -2,22 +2,17 @@
 
 #include "tests/runtime/fake_hip.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <string>
-#include <type_traits>
 
 #include "iris/device/abi.hpp"
 #include "runtime/hip/api.hpp"
+#include "tests/runtime/fake_shared_memory.hpp"
 
 namespace {
 
@@ -70,40 +65,12 @@ int drop_handle(void* handle, int& live) {
   return ok;
 }
 
-/// A device's memory, which other processes can map.
-struct Memory {
-  std::size_t bytes;
-  int file;  ///< -1: of another process
-};
-std::map<void*, Memory> memories;
-
-/// What stands in a handle of interprocess communication. Handles of one allocation are compared by their bytes, so
-/// none are padding.
-struct Shared {
-  void* address;
-  std::size_t bytes;
-  pid_t process;
-  int file;
-};
-static_assert(std::has_unique_object_representations_v<Shared>);
-
-void* map_memory(const Memory& memory) {
-  void* const address = ::mmap(nullptr, memory.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);
-  memories[address] = memory;
-  return address;
-}
-
-/// Whether so many bytes lie in a device's memory that begins there.
-bool holds(void* begin, const char* data, std::size_t bytes) {
-  const auto found = memories.find(begin);
-  return found != memories.end() && data >= begin &&
-         data + bytes <= static_cast<const char*>(begin) + found->second.bytes;
-}
+FakeSharedMemory memory;
 
 /// As if every kernel were an all_reduce of so many f32, of buffers that all ranks have filled before they launch.
 void sum_over_ranks(const iris::device::Context& context, const char* input, char* output, std::size_t count) {
   char* const base = context.bases[0][context.rank];
-  if (!holds(base, input, count * sizeof(float)) || !holds(base, output, count * sizeof(float))) return;
+  if (!memory.holds(base, input, count * sizeof(float)) || !memory.holds(base, output, count * sizeof(float))) return;
   for (std::size_t i = 0; i < count; ++i) {
     float sum = 0;
     for (int rank = 0; rank < context.world; ++rank) {
@@ -174,48 +141,33 @@ int hipDeviceGetPCIBusId(char* name, int bytes, int device) {
   return is_device(device) ? ok : invalid_device;
 }
 
-/// In the process that made it, the address stays.
-int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* memory) {
+int hipIpcGetMemHandle(iris::hip::IpcHandle* handle, void* begin) {
   const std::lock_guard lock(mutex);
-  const Memory& found = memories.at(memory);
-  const Shared shared{memory, found.bytes, ::getpid(), found.file};
+  const FakeSharedMemory::Handle shared = memory.handle_of(begin);
   static_assert(sizeof shared <= sizeof handle->reserved);
   std::memcpy(handle->reserved, &shared, sizeof shared);
   return ok;
 }
-int hipIpcOpenMemHandle(void** memory, iris::hip::IpcHandle handle, unsigned flags) {
+int hipIpcOpenMemHandle(void** begin, iris::hip::IpcHandle handle, unsigned flags) {
   const std::lock_guard lock(mutex);
   if (!state().may_be_imported) return 1;
-  Shared shared{};
+  FakeSharedMemory::Handle shared{};
   std::memcpy(&shared, handle.reserved, sizeof shared);
-  *memory = shared.address;
-  if (shared.process != ::getpid()) {
-    const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.file);
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) return 1;
-    *memory = map_memory({shared.bytes, file});
-    ::close(file);
-    memories[*memory].file = -1;
-  }
+  *begin = memory.open(shared);
+  if (*begin == nullptr) return 1;
   ++state().open_handles;
   return flags == 1 ? ok : 1;
 }
-int hipIpcCloseMemHandle(void* memory) {
+int hipIpcCloseMemHandle(void* begin) {
   const std::lock_guard lock(mutex);
-  if (memories.at(memory).file < 0) ::munmap(memory, memories.at(memory).bytes);
+  memory.close(begin);
   --state().open_handles;
   return ok;
 }
 
-int hipMemGetAddressRange(void** begin, std::size_t* bytes, void* memory) {
+int hipMemGetAddressRange(void** begin, std::size_t* bytes, void* data) {
   const std::lock_guard lock(mutex);
-  for (const auto& [first, mapped] : memories) {
-    if (memory < first || memory >= static_cast<char*>(first) + mapped.bytes) continue;
-    *begin = first;
-    *bytes = mapped.bytes;
-    return ok;
-  }
-  return not_found;
+  return memory.find(data, *begin, *bytes) ? ok : not_found;
 }
 
 int hipMemGetAllocationGranularity(std::size_t* unit, const iris::hip::AllocationProperties*, int) {
@@ -268,20 +220,16 @@ int hipMemImportFromShareableHandle(void** handle, void* file, int) {
   return result;
 }
 
-int hipExtMallocWithFlags(void** memory, std::size_t bytes, unsigned) {
+int hipExtMallocWithFlags(void** begin, std::size_t bytes, unsigned) {
   const std::lock_guard lock(mutex);
-  const int file = ::memfd_create("fake HIP", MFD_CLOEXEC);
-  if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) return 2;
-  *memory = map_memory({bytes, file});
-  std::memset(*memory, 0xab, bytes);
+  *begin = memory.allocate(bytes);
+  if (*begin == nullptr) return 2;
   ++state().live_allocations;
   return ok;
 }
-int hipFree(void* memory) {
+int hipFree(void* begin) {
   const std::lock_guard lock(mutex);
-  ::munmap(memory, memories.at(memory).bytes);
-  ::close(memories.at(memory).file);
-  memories.erase(memory);
+  memory.release(begin);
   --state().live_allocations;
   return ok;
 }
