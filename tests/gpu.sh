@@ -10,7 +10,7 @@
 # `collectives` measures all collectives against NCCL, on plain memory and in symmetric windows; `fused` measures fused
 # kernels beside their product and their links. If PEERS names a program for torchrun that measures others' kernels, with
 # the argument `coll,symm` or `fused`, and writes JSON into the folder $OUTF, it runs right after, on the same GPUs.
-# collectives.md has all collectives side by side, collectives.svg draws ours and NCCL's.
+# collectives.md and fused.md have all of them side by side, collectives.svg draws ours and NCCL's.
 #
 # Logs and summary.txt go to OUT_DIR. GTEST_FILTER in the environment picks cases of the matrix. Exit status: 0 if every
 # step passed, 1 if one failed, 2 for wrong usage.
@@ -224,29 +224,29 @@ sys.exit(f"{len(again)} of {len(problems)} problems were measured again" if agai
 END
 }
 
-# peers WHAT: others' kernels, if there is a program for them.
-peers() {
-  [ -z "${PEERS:-}" ] || OUTF=$out torchrun --standalone --nproc-per-node "$gpus" "$PEERS" "$1"
+# beside_peers NAME WHAT: others' kernels, if there is a program for them, and a table of those and ours in NAME.json.
+beside_peers() {
+  rm -rf "$out/peers_$1" && mkdir "$out/peers_$1" || return 1
+  [ -z "${PEERS:-}" ] || OUTF="$out/peers_$1" torchrun --standalone --nproc-per-node "$gpus" "$PEERS" "$2" || return 1
+  local figures
+  mapfile -t figures < <(compgen -G "$out/peers_$1/*.json")
+  python3 "tests/$1_table.py" "$out/$1.json" "${figures[@]}" | tee "$out/$1.md"
+  return "${PIPESTATUS[0]}"
 }
 
 collectives() {
   [ "$gpus" -gt 1 ] || { echo "one GPU has no links"; return 0; }
   "$irisgen" bench "$work/collectives.yaml" --sizes 1K:1G --batches 7 --against nccl --target "$target" \
     --svg "$out/collectives.svg" --json >"$out/collectives.json" || return 1
-  rm -f "$out"/peers_coll*.json
-  peers coll,symm || return 1
-  local figures
-  mapfile -t figures < <(compgen -G "$out/peers_coll*.json")
-  python3 tests/collectives_table.py "$out/collectives.json" "${figures[@]}" | tee "$out/collectives.md"
-  return "${PIPESTATUS[0]}"
+  beside_peers collectives coll,symm
 }
 
 fused() {
   "$irisgen" bench "$work/fused.yaml" --batches 5 --target "$target" --json >"$out/fused.json" || return 1
-  peers fused
+  beside_peers fused fused
 }
 
-export -f configure_and_build run_examples processes groups sass matrix bare check tune peers collectives fused names_of
+export -f configure_and_build run_examples processes groups sass matrix bare check tune beside_peers collectives fused names_of
 export work out nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"

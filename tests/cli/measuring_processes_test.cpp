@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "irisgen/target.hpp"
 #include "irisgen/tuning.hpp"
 #include "tests/cli/program.hpp"
 
@@ -108,6 +109,29 @@ kernels:
   EXPECT_EQ(extents,
             (std::vector<Json>{
                 {{"m", 1}, {"n", 4096}}, {{"m", 1}, {"n", 8192}}, {{"m", 2}, {"n", 4096}}, {{"m", 2}, {"n", 8192}}}));
+}
+
+/// Its product alone, by a kernel of its own, and what the links take for the rows that a rank sends to the other.
+TEST_F(MeasuringProcesses, BenchShowsWhatLimitsAFusedKernel) {
+  write_file(folder_.file("fused.yaml"), R"(irisgen: 1
+kernels:
+  - {name: fused, pattern: matmul_reduce_scatter, dtype: f32, world: 2, variant: fused_sequential,
+     shape: {m: 256, n: 128, k: 128}}
+)");
+  const double link_bytes_per_us = find_target("gfx90a")->rates.link_gbs * 1000;
+  const double links_us = 128 * 128 * 4 / link_bytes_per_us;
+  const Outcome json = run({"bench", "fused.yaml", "--json"});
+  ASSERT_EQ(json.code, 0) << json.err;
+  const Json point = Json::parse(json.out)[0]["points"].at(0);
+  EXPECT_EQ(point["time_us"], 150);
+  EXPECT_EQ(point["product_us"], 150);
+  EXPECT_DOUBLE_EQ(point["links_us"].get<double>(), links_us);
+  EXPECT_EQ(point["of_limit"], 1) << "of the larger of the two";
+  EXPECT_DOUBLE_EQ(point["tflops"].get<double>(), 2e-6 * 256 * 128 * 128 / 150);
+  const Outcome table = run({"bench", "fused.yaml"});
+  EXPECT_NE(table.out.find("100 %"), std::string::npos) << table.out;
+  const Outcome csv = run({"bench", "fused.yaml", "--csv"});
+  EXPECT_NE(csv.out.find(",150," + Json(links_us).dump().substr(0, 4)), std::string::npos) << csv.out;
 }
 
 TEST_F(MeasuringProcesses, BenchAsksForEveryDynamicExtent) {

@@ -246,6 +246,8 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
   return ok;
 }
 int hipMemsetAsync(void* destination, int value, std::size_t bytes, void*) {
+  const std::lock_guard lock(mutex);
+  ++state().fills;
   std::memset(destination, value, bytes);
   return ok;
 }

@@ -33,6 +33,7 @@ struct FakeHip : FakeVirtualMemory {
   std::vector<Launch> launches;
   std::vector<std::pair<int, int>> enabled_peers;  ///< (device, peer), in the order of the calls
   int copies = 0;
+  int fills = 0;
   std::vector<void*> synchronized;  ///< streams, in the order of the calls
   int live_allocations = 0;
   int open_handles = 0;  ///< of other processes' memory

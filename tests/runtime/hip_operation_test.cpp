@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -110,11 +111,16 @@ TEST_F(HipOperation, TakesTensorsOfDlpackThatItsGpuAddresses) {
 
 TEST_F(HipOperation, LaunchesInOneStreamWithoutMore) {
   with_operation([this](Rank& rank) {
+    const auto others = [this] {
+      return std::tuple(fake_->live_allocations, fake_->copies, fake_->fills, fake_->synchronized.size());
+    };
+    const auto before = others();
     for (int launch = 0; launch < 3; ++launch) rank.launch(rank.first);
     EXPECT_EQ(fake_->launches.size(), 3U);
     EXPECT_EQ(fake_->launches.back().stream, rank.first);
     EXPECT_TRUE(fake_->waits.empty());
     EXPECT_TRUE(fake_->records.empty());
+    EXPECT_EQ(others(), before) << "no memory is taken, copied or set, and the host waits for nothing";
   });
 }
 

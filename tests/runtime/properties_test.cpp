@@ -29,18 +29,28 @@ class Properties : public testing::TestWithParam<int> {
   std::size_t ranks() const { return static_cast<std::size_t>(GetParam()); }
 };
 
-/// Sums run in the order of ranks, or are exact, so not even the last bit tells the variants apart.
+/// So many elements of the begin of each buffer.
+BuffersOfRanks first_of(BuffersOfRanks buffers, std::size_t count, Dtype dtype) {
+  for (auto& buffer : buffers) buffer.resize(count * static_cast<std::size_t>(bytes_of(dtype)));
+  return buffers;
+}
+
+/// Sums run in the order of ranks, or are exact, so not even the last bit tells the variants apart, nor the sizes.
 TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
+  constexpr std::size_t fewer = 977;
   for (const auto& [name, dtype] :
        {std::pair{"f32", Dtype::f32}, {"f16", Dtype::f16}, {"bf16", Dtype::bf16}, {"i32", Dtype::i32}}) {
     const BuffersOfRanks inputs = random_inputs(world(), 3001, dtype);
     const BuffersOfRanks one_shot =
         apply(Sample{{"all_reduce", "one_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs);
     for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
-    for (const char* variant : {"low_latency", "low_latency_two_shot", "two_shot", "ring", "atomic", "spinlock"}) {
-      const Algorithm algorithm = {"all_reduce", variant};
-      if (!test::row_of(algorithm)->deterministic && dtype != Dtype::i32) continue;
-      EXPECT_EQ(apply(Sample{algorithm, world(), name}, {{"m", 1}, {"n", 3001}}, inputs), one_shot)
+    for (const char* variant :
+         {"one_shot", "low_latency", "low_latency_two_shot", "two_shot", "ring", "atomic", "spinlock"}) {
+      const Sample sample{{"all_reduce", variant}, world(), name};
+      if (!test::row_of(sample.algorithm)->deterministic && dtype != Dtype::i32) continue;
+      EXPECT_EQ(apply(sample, {{"m", 1}, {"n", 3001}}, inputs), one_shot) << variant << " of " << name;
+      EXPECT_EQ(apply(sample, {{"m", 1}, {"n", fewer}}, first_of(inputs, fewer, dtype)),
+                first_of(one_shot, fewer, dtype))
           << variant << " of " << name;
     }
     const Extents divided = {{"m", 1}, {"n", 1200}};
@@ -57,12 +67,31 @@ TEST_P(Properties, AllGatherAfterReduceScatterIsAllReduce) {
   const std::size_t count = 219;
   const BuffersOfRanks inputs = random_inputs(world(), count * ranks(), Dtype::f32);
   const auto shard = static_cast<std::int64_t>(count);
-  const BuffersOfRanks scattered =
-      apply(Sample{{"reduce_scatter", "direct"}, world(), "f32"}, {{"m", 1}, {"n", shard}}, inputs);
-  const BuffersOfRanks gathered =
-      apply(Sample{{"all_gather", "direct"}, world(), "f32"}, {{"m", 1}, {"n", shard}}, scattered);
-  EXPECT_EQ(gathered,
-            apply(Sample{{"all_reduce", "two_shot"}, world(), "f32"}, {{"m", world()}, {"n", shard}}, inputs));
+  for (const char* variant : {"direct", "low_latency"}) {
+    const BuffersOfRanks scattered =
+        apply(Sample{{"reduce_scatter", variant}, world(), "f32"}, {{"m", 1}, {"n", shard}}, inputs);
+    const BuffersOfRanks gathered =
+        apply(Sample{{"all_gather", "direct"}, world(), "f32"}, {{"m", 1}, {"n", shard}}, scattered);
+    EXPECT_EQ(gathered,
+              apply(Sample{{"all_reduce", "two_shot"}, world(), "f32"}, {{"m", world()}, {"n", shard}}, inputs))
+        << variant;
+  }
+}
+
+/// Of f32 partial sums travel as they are, so that of products, too, all variants make the same bits.
+TEST(SummedProducts, VariantsAgreeBitwise) {
+  for (const char* pattern : {"matmul_reduce_scatter", "matmul_all_reduce"}) {
+    std::vector<BuffersOfRanks> results;
+    for (const Algorithm& algorithm : test::every_algorithm()) {
+      if (algorithm.pattern != pattern) continue;
+      RunOptions options;
+      options.extents = test::matmul_extents(algorithm, 3, 40, 33, 50);
+      options.verify = false;
+      results.push_back(run_operation(build({algorithm, 3, "f32"}), options).outputs.front().content);
+      EXPECT_EQ(results.back(), results.front()) << algorithm.name();
+    }
+    EXPECT_GE(results.size(), 4u) << pattern;
+  }
 }
 
 TEST_P(Properties, AllToAllTwiceChangesNothing) {
