@@ -1,5 +1,5 @@
 # irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name] [NAMESPACE app::kernels]
-#                  [LICENSE "SPDX-License-Identifier: MIT"] [TUNING kernels.tuning.json])
+#                  [LICENSE "SPDX-License-Identifier: MIT"] [TUNING kernels.tuning.json] [DEVICE "NVIDIA H200"])
 #
 # At build time: writes the sources, typed launcher (NAME.hpp) and manifest of every kernel of the specifications,
 # compiles them for the TARGETS (default: host) and builds the code into `app`, which may include "NAME.hpp" and is
@@ -7,11 +7,12 @@
 # headers) changes, or when a launcher is changed or removed by hand: the folder is the build's. COMPILER names one of
 # `irisgen doctor`'s, where several can do a target. NAMESPACE is the launchers' (default: irisgen_kernels); LICENSE is
 # the first line of every file that is written, as a comment. TUNING is a table of `irisgen tune --table`, for kernels of
-# `variant: auto` (default: what comes with irisgen; a user's own table does not decide what is built).
+# `variant: auto` (default: what comes with irisgen; a user's own table does not decide what is built). DEVICE is the GPU
+# whose measurements in it are asked, as it calls them (default: the nearest of any GPU of the target).
 #
 # `app` must have been added in the same directory; sources may be added to it later.
 function(irisgen_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE;TUNING" "SPECS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE;TUNING;DEVICE" "SPECS;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "irisgen_generate: unexpected ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -45,6 +46,9 @@ function(irisgen_generate)
   if(arg_TUNING)
     cmake_path(ABSOLUTE_PATH arg_TUNING NORMALIZE)
     set(tuning "--tuning=${arg_TUNING}")
+  endif()
+  if(arg_DEVICE)
+    list(APPEND tuning "--device=${arg_DEVICE}")
   endif()
   # The program embeds templates and device headers; the Clang library is loaded by it, so CMake cannot know.
   set(tools irisgen::irisgen $<TARGET_FILE:irisgen::irisgen>)

@@ -37,6 +37,7 @@ struct CompileOptions {
   LauncherOptions launcher;
   fs::path depfile;
   TuningOption tuning = TuningOption("shipped");
+  DeviceOption device = {};
   bool quiet = false;
   bool json = false;
 };
@@ -79,7 +80,8 @@ std::vector<Compiled> compile_all(const Spec& spec, const CompileOptions& option
   std::vector<Compiled> all;
   Progress progress;
   const std::vector<TuningTable> tables = options.tuning.tables();
-  std::vector<Plan> plans = plan_all(spec, targets_named(options.targets), {.tuning = tables, .device = {}});
+  std::vector<Plan> plans =
+      plan_all(spec, targets_named(options.targets), {.tuning = tables, .device = options.device.known_to(tables)});
   for (Plan& plan : plans) {
     progress.show("compiling " + std::to_string(all.size() + 1) + " of " + std::to_string(plans.size()) + ": " +
                   plan.stem);
@@ -230,6 +232,7 @@ void add_compile(CLI::App& program, Action& action) {
   command->add_option("--embed", options->embed, "Also write a C++ source that builds the code into a program");
   add_launcher_options(*command, options->launcher);
   options->tuning.add_to(*command);
+  options->device.add_to(*command);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   auto* quiet = command->add_flag("-q,--quiet", options->quiet, "Say nothing unless it fails");
   command->add_flag("--json", options->json, "Print the report as JSON")->excludes(quiet);

@@ -23,6 +23,7 @@ struct ExplainOptions {
   std::vector<std::string> targets = {"gfx942"};
   int world = 0;
   TuningOption tuning = TuningOption("shipped");
+  DeviceOption device = {};
   bool json = false;
 };
 
@@ -40,7 +41,8 @@ ExitCode explain_spec(const ExplainOptions& options) {
   const auto targets = targets_named(options.targets);
   const Spec spec = select(load_spec(options.spec, options.world), options.kernel);
   const std::vector<TuningTable> tables = options.tuning.tables();
-  const std::vector<Plan> plans = plan_all(spec, targets, {.tuning = tables, .device = {}});
+  const std::vector<Plan> plans =
+      plan_all(spec, targets, {.tuning = tables, .device = options.device.known_to(tables)});
   if (options.json) {
     Json all = Json::array();
     for (const Plan& plan : plans) all.push_back(Json::parse(explain_json(plan)));
@@ -68,6 +70,7 @@ void add_explain(CLI::App& program, Action& action) {
   command->add_option("--kernel", options->kernel, "Only this kernel");
   command->add_option("--world", options->world, "Only this many ranks")->check(CLI::Range(1, max_ranks));
   options->tuning.add_to(*command);
+  options->device.add_to(*command);
   command->add_flag("--json", options->json, "Print JSON: an array of plans");
   command->callback([options, &action] { action = [options] { return explain_spec(*options); }; });
 }

@@ -26,6 +26,7 @@ struct GenerateCommand {
   fs::path depfile;
   GenerateOptions generation;
   TuningOption tuning = TuningOption("shipped");
+  DeviceOption device = {};
   bool dry_run = false;
   bool force = false;
   bool quiet = false;
@@ -80,7 +81,7 @@ ExitCode generate_spec(const GenerateCommand& options) {
   check_named_file({"--depfile", options.depfile, is_depfile}, inputs_of(options.spec, options.tuning.files()));
   const std::vector<TuningTable> tables = options.tuning.tables();
   GenerateOptions generation = options.generation;
-  generation.plan.tuning = tables;
+  generation.plan = {.tuning = tables, .device = options.device.known_to(tables)};
   const auto files = generate(spec, targets, generation);
   const std::string owner = owner_of("generate", options.spec, options.folder);
   const WriteResult result =
@@ -111,6 +112,7 @@ void add_generate(CLI::App& program, Action& action) {
                     "Launchers for programs that do not link irisgen's runtime, with self-contained sources");
   add_launcher_options(*command, options->generation.launcher);
   options->tuning.add_to(*command);
+  options->device.add_to(*command);
   command->add_option("--depfile", options->depfile, "Also write the dependencies, as Make and Ninja read them");
   command->add_flag("--dry-run", options->dry_run, "Tell what would be done; touch nothing");
   command->add_flag("--force", options->force, "Write anew what was changed by hand, too");

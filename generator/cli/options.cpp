@@ -73,6 +73,26 @@ std::vector<TuningTable> TuningOption::tables() const {
   throw UsageError("--tuning: there is no file " + which_ + "; `irisgen tune --table " + which_ + "` writes it");
 }
 
+void DeviceOption::add_to(CLI::App& command) {
+  command.add_option(
+      "--device", name_,
+      "The GPU, as measurements call it ('NVIDIA H200'), whose measurements are asked (default: the nearest "
+      "of any GPU of the target)");
+}
+
+const std::string& DeviceOption::known_to(std::span<const TuningTable> tables) const {
+  std::vector<std::string_view> known;
+  for (const TuningTable& table : tables) {
+    for (const TuningEntry& entry : table.entries) known.emplace_back(entry.device);
+    for (const MachineRates& machine : table.machines) known.emplace_back(machine.device);
+  }
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  if (name_.empty() || std::ranges::binary_search(known, name_)) return name_;
+  throw UsageError("--device: nothing was measured on '" + name_ + "'" + suggestion(name_, known) +
+                   "; leave --device out and write --tuning none for what the model predicts");
+}
+
 Spec load_spec(const std::string& path, int world) {
   Overrides overrides;
   if (world != 0) overrides.world = world;

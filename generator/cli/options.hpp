@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,18 @@ class TuningOption {
 
  private:
   std::string which_;
+};
+
+/// Which of a target's devices a plan is for, where no GPU of this machine says so.
+class DeviceOption {
+ public:
+  /// Adds --device to a subcommand.
+  void add_to(CLI::App& command);
+  /// As the tables call it; empty: any of the target. Throws UsageError if they know no such one.
+  const std::string& known_to(std::span<const TuningTable> tables) const;
+
+ private:
+  std::string name_;
 };
 
 /// What `SPEC` is, for the help of every subcommand that takes one.

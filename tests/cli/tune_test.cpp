@@ -17,17 +17,21 @@ kernels:
   - {name: sum, pattern: all_reduce, dtype: f32, world: 2, shape: {n: 4096}}
 )";
 
-/// A table that names a variant which no model would.
-std::string ring_table(const std::string& target) {
-  TuningTable table;
+void measure(TuningTable& table, const std::string& target, const std::string& device, const std::string& variant) {
   table.set({.problem = {.pattern = "all_reduce", .world = 2, .extents = {{"m", {.value = 1}}, {"n", {.value = 4096}}}},
              .target = target,
-             .device = target == "host" ? "CPU (fibers)" : "some GPU",
+             .device = device,
              .driver = "some driver",
-             .variant = "ring",
+             .variant = variant,
              .time_us = 1,
              .untuned_us = 1,
              .measured = 1});
+}
+
+/// A table that names a variant which no model would.
+std::string ring_table(const std::string& target) {
+  TuningTable table;
+  measure(table, target, target == "host" ? "CPU (fibers)" : "some GPU", "ring");
   return to_json(table);
 }
 
@@ -77,6 +81,36 @@ TEST_F(Tuned, GenerateTakesATableAndNamesItAmongWhatItDependsOn) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(read_file(folder.file("out/sum.w2.sm_90a.json"))).at("variant"), "ring");
   EXPECT_NE(read_file(folder.file("deps")).find("gpu.json"), std::string::npos);
+}
+
+/// What is made for a GPU that this machine may not have asks what was measured on such ones.
+TEST_F(Tuned, WhatIsMadeIsForTheDeviceThatIsNamed) {
+  TuningTable table;
+  for (const char* target : {"sm_90a", "host"}) {
+    measure(table, target, "some GPU", "ring");
+    measure(table, target, "another GPU", "two_shot");
+  }
+  write_file(folder.file("both.json"), to_json(table));
+  const std::vector<std::string> tuning = {"--tuning", folder.file("both.json"), "--device"};
+  const auto with = [&](std::vector<std::string> words, const std::string& device) {
+    words.insert(words.end(), tuning.begin(), tuning.end());
+    words.push_back(device);
+    return words;
+  };
+  const std::string spec = folder.file("spec.yaml");
+  for (const auto& [device, variant] : {std::pair{"some GPU", "ring"}, {"another GPU", "two_shot"}}) {
+    EXPECT_EQ(explained(with({}, device)), variant);
+    const std::string out = folder.file(variant);
+    irisgen(with({"generate", spec, "-o", out, "--target", "sm_90a"}, device));
+    EXPECT_EQ(json::parse(read_file(out + "/sum.w2.sm_90a.json")).at("variant"), variant);
+    const Outcome compiled = irisgen(with({"compile", spec, "-o", out, "--target", "host", "--json"}, device));
+    EXPECT_NE(compiled.out.find(variant), std::string::npos) << compiled.out << compiled.err;
+  }
+  const Outcome unknown = irisgen(with({"explain", spec, "--target", "sm_90a"}, "other GPU"));
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("--device: nothing was measured on 'other GPU'; did you mean 'another GPU'"),
+            std::string::npos)
+      << unknown.err;
 }
 
 TEST_F(Tuned, AWrongTableIsAnErrorWithItsPlace) {
