@@ -224,6 +224,9 @@ void multiply_into(Product& product, const Problem& problem, const double* a, co
 }
 
 double product_error(const Product& product, std::size_t element, const Problem& problem) {
+  // A partial sum that overflows is infinite, whatever follows; none is larger than all of them together.
+  if (product.partials[element] >= format_of(problem.accumulate).largest)
+    return std::numeric_limits<double>::infinity();
   if (truncated_block(problem)) return std::ldexp(product.partials[element], -13);
   const double scaling = problem.dtype == Dtype::e4m3 ? 2 * epsilon(Dtype::f32) * std::abs(product.sums[element]) : 0;
   constexpr double of_operands = 0x1p-10 + 0x1p-22;

@@ -63,7 +63,7 @@ class ReferenceOfFunctions final : public Reference {
       for (std::size_t rank = 0; rank < values.size(); ++rank)
         values[rank] = finish(values[rank], problem.extent("n").value, buffers[rank]);
     }
-    if (functions_.epilogue || functions_.operation) {
+    if (functions_.epilogue || functions_.operation || !multiplies(problem)) {
       for (Expectation& of_rank : values) of_rank = rounded(of_rank, problem.result);
     }
     return {std::move(values)};
@@ -84,22 +84,43 @@ class ReferenceOfFunctions final : public Reference {
     return results;
   }
 
-  /// What the pattern makes, before an epilogue.
+  static bool multiplies(const Problem& problem) { return irisgen::pattern_of(problem).product != nullptr; }
+
+  /// What the pattern makes, before an epilogue; rounded, if it multiplies and has none.
   std::vector<Expectation> of_pattern(Problem problem, const std::vector<RankValues>& inputs) const {
     const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
-    if (functions_.epilogue && !pattern.rounds_partials) problem.result = problem.accumulate;
-    if (functions_.prologue && pattern.product != nullptr) return of_product(problem, inputs);
-    std::vector<Expectation> values = pattern.reference(problem, inputs);
-    if (!functions_.prologue) return values;
-    double most = 0;  // that a prologue's results may be off by, over all ranks
+    const bool is_rounded = multiplies(problem) && !functions_.epilogue;
+    if (!is_rounded && !pattern.rounds_partials) problem.result = problem.accumulate;
+    if (!functions_.prologue) return pattern.reference(problem, inputs);
+    return multiplies(problem) ? of_product(problem, inputs) : of_elements(problem, inputs);
+  }
+
+  /// Of a collective. Sums, maxima and minima lie between those of elements as far off as a prologue may be in either
+  /// direction; products of numbers are off by no more than those of their magnitudes.
+  std::vector<Expectation> of_elements(const Problem& problem, const std::vector<RankValues>& inputs) const {
+    const irisgen::Pattern& pattern = irisgen::pattern_of(problem);
     const Errors errors(functions_.prologue, accumulate_);
-    for (const RankValues& of_rank : inputs) {
-      double worst = 0;
-      for (const double value : of_rank[0]) worst = std::max(worst, errors.of(value));
-      most += worst;
-    }
-    for (Expectation& of_rank : values) {
-      for (double& tolerance : of_rank.tolerance) tolerance += most;
+    const bool by_magnitudes = problem.op == irisgen::Op::prod;
+    const auto shifted = [&](double side) {
+      std::vector<RankValues> all = inputs;
+      for (RankValues& of_rank : all) {
+        for (double& value : of_rank[0]) {
+          if (by_magnitudes) value = std::abs(value);
+          if (std::isfinite(value)) value += side * errors.of(value);
+        }
+      }
+      return pattern.reference(problem, all);
+    };
+    std::vector<Expectation> values = pattern.reference(problem, inputs);
+    const std::vector<Expectation> low = shifted(by_magnitudes ? 0 : -1);
+    const std::vector<Expectation> middle = by_magnitudes ? low : values;
+    const std::vector<Expectation> high = shifted(1);
+    for (std::size_t rank = 0; rank < values.size(); ++rank) {
+      for (std::size_t i = 0; i < values[rank].tolerance.size(); ++i) {
+        const double exact = middle[rank].value[i];
+        values[rank].tolerance[i] +=
+            std::max(distance(low[rank].value[i], exact), distance(high[rank].value[i], exact));
+      }
     }
     return values;
   }

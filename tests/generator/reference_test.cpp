@@ -201,6 +201,17 @@ TEST(Reference, SumsOfProductsMayRoundEachOfThem) {
 }
 
 /// A product that overflows before the sum is taken stays infinite, though the sum is not.
+/// 3e38 + 3e38 - 3e38.
+TEST(Reference, APartialSumOfAProductThatOverflowsMayStayInfinite) {
+  const double big = 3e38;
+  for (const char* pattern : {"matmul", "matmul_all_reduce"}) {
+    const auto result = expected(pattern, "world: 1, dtype: f32, shape: {m: 1, n: 2, k: 3}",
+                                 {{{big, big, -big}, {1, 1e-3, 1, 1e-3, 1, 1e-3}}});
+    EXPECT_EQ(result[0].tolerance[0], std::numeric_limits<double>::infinity()) << pattern;
+    EXPECT_LT(result[0].tolerance[1], 1e30) << pattern;
+  }
+}
+
 TEST(Reference, AProductThatOverflowsItsTypeMayStayInfinite) {
   const auto result = expected("matmul_reduce_scatter", "dtype: f16, world: 2, shape: {m: 2, n: 1, k: 1}",
                                {{{60000, 1}, {2}}, {{-60000, 1}, {2}}});

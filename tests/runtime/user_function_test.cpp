@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "iris/reference.hpp"
 #include "iris/values.hpp"
@@ -147,6 +148,37 @@ __device__ T f(T x) { return sizeof(T) == 8 ? x : x * T(1.01); }
       run(plan(description("all_reduce", "{n: 30}", "    epilogue: {source: f.hip, function: f}\n", "f32")));
   EXPECT_TRUE(report.verified);
   EXPECT_GT(report.wrong, 80);
+}
+
+/// What a prologue may be off by goes through the operation, of each element by itself.
+TEST_F(UserFunctions, before_a_reduction_may_be_as_far_off_as_their_results) {
+  write("f.hip", R"(#include <iris/device/numeric.hpp>
+template <typename T>
+__device__ T scaled(T x) { return x * (sizeof(T) == 8 ? T(100) : T(100.01)); }
+template <typename T>
+__device__ T wrong_if_small(T x) { return sizeof(T) == 8 || x > 10 ? x : x + T(0.125); }
+template <typename T>
+__device__ T square(T x) { return x * x; }
+)");
+  const auto verified = [&](const std::string& dtype, const std::string& op, const std::string& function,
+                            const irisgen::Values& input) {
+    const irisgen::Plan planned =
+        plan(description("all_reduce", "{n: " + std::to_string(input.size()) + "}",
+                         "    op: " + op + "\n    prologue: {source: f.hip, function: " + function + "}\n", dtype, 4));
+    RunOptions options;
+    options.inputs = {{"input", BuffersOfRanks(4, to_bytes(input, planned.problem.dtype))}};
+    return run(planned, options);
+  };
+  const std::string tolerant = "scaled, relative: 2.0e-4";
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const char* op : {"sum", "prod", "max", "min"}) {
+    EXPECT_TRUE(verified("f32", op, tolerant, {1, -2, 0.5, 3}).passed) << op;
+    EXPECT_FALSE(verified("f32", op, "scaled", {1, -2, 0.5, 3}).passed) << op;
+    // bf16 cannot hold squares, so they are rounded.
+    EXPECT_TRUE(verified("bf16", op, "square", {1.0078125, -2.015625, 0.5078125, 3.03125}).passed) << op;
+    for (const double large : {1e9, infinity})  // tolerates nothing beside it
+      EXPECT_EQ(verified("f32", op, "wrong_if_small", {1, 2, 3, large}).wrong, 3 * 4) << op << ", " << large;
+  }
 }
 
 TEST_F(UserFunctions, whose_identity_changes_something_are_found) {
