@@ -28,8 +28,8 @@ struct CheckOptions {
 };
 
 constexpr const char* check_footer =
-    R"(All errors of a file are shown at once, each with its place. Every kernel is planned for the targets named, or for all
-of them: what some targets cannot do is then a note, and what none can an error.
+    R"(All errors of a description are shown at once, each with its place. Then every kernel is planned for the targets named,
+or for all of them, up to the first thing that a target cannot do: what some cannot is a note, and what none can an error.
 
 Examples:
   irisgen check spec.yaml

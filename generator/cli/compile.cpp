@@ -99,6 +99,9 @@ WriteResult write_code(const std::vector<Compiled>& all, const CompileOptions& o
       files.push_back({compiled.file(kernel), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
     }
   }
+  const std::vector<fs::path> outputs = paths_in(options.folder, files);
+  check_apart({"--embed", options.embed, is_embedding}, outputs);
+  check_apart({"--depfile", options.depfile, is_depfile}, outputs);
   return write_folder(options.folder, owner_of("compile", options.spec, options.folder), files,
                       {.force = true});  // nobody edits compiled code
 }
@@ -194,10 +197,9 @@ ExitCode compile(const CompileOptions& options) {
   check_compiler(options.compiler);
   check_launcher_options(options.launcher);
   const std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
-  check_named_file({"--embed", options.embed, is_generated_source}, inputs);
+  check_named_file({"--embed", options.embed, is_embedding}, inputs);
   check_named_file({"--depfile", options.depfile, is_depfile}, inputs);
-  if (!options.embed.empty() && options.embed == options.depfile)
-    throw UsageError("--embed and --depfile name one file, " + options.embed.string());
+  if (!options.embed.empty()) check_apart({"--depfile", options.depfile, is_depfile}, {{options.embed}});
   const std::vector<Compiled> all = compile_all(load_spec(options.spec), options);
   write_code(all, options);
   if (!options.embed.empty()) write_embedding(all, options);

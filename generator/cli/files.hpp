@@ -35,13 +35,19 @@ struct NamedFile {
 /// before the work than after it. An empty path is no file.
 void check_named_file(const NamedFile& file, std::span<const std::filesystem::path> inputs);
 
+/// Where files of these names will lie.
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder, std::span<const OutputFile> files);
+
+/// Throws UsageError if it is one of these, which the same command writes. An empty path is no file.
+void check_apart(const NamedFile& file, std::span<const std::filesystem::path> outputs);
+
 /// Writes a file wherever the command line wants it (iris::write_whole_file); its folder is made if need be. Unlike the
 /// files of write_folder it is always written, since build tools look at its time.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 // NamedFile::is_ours of what `generate` and `compile` write besides their folder.
 bool is_depfile(std::string_view content);
-bool is_generated_source(std::string_view content);
+bool is_embedding(std::string_view content);
 
 /// On standard output, indented. File names that are no UTF-8 are shown with U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

@@ -50,11 +50,8 @@ Examples:
   irisgen generate spec.yaml -o kernels --target sm_90a --bare             for nvcc, without irisgen's runtime
   irisgen generate spec.yaml -o kernels --dry-run)";
 
-void write_depfile(const GenerateCommand& options, const std::vector<OutputFile>& files,
+void write_depfile(const GenerateCommand& options, const std::vector<fs::path>& outputs,
                    const std::vector<fs::path>& sources) {
-  std::vector<fs::path> outputs;
-  outputs.reserve(files.size());
-  for (const OutputFile& file : files) outputs.push_back(options.folder / file.name);
   std::vector<fs::path> inputs = inputs_of(options.spec, options.tuning.files());
   inputs.insert(inputs.end(), sources.begin(), sources.end());
   write_file(options.depfile, depfile(outputs, inputs));
@@ -83,11 +80,13 @@ ExitCode generate_spec(const GenerateCommand& options) {
   GenerateOptions generation = options.generation;
   generation.plan = {.tuning = tables, .device = options.device.known_to(tables)};
   const auto files = generate(spec, targets, generation);
+  const std::vector<fs::path> outputs = paths_in(options.folder, files);
+  check_apart({"--depfile", options.depfile, is_depfile}, outputs);
   const std::string owner = owner_of("generate", options.spec, options.folder);
   const WriteResult result =
       write_folder(options.folder, owner, files, {.dry_run = options.dry_run, .force = options.force});
   if (!options.depfile.empty() && !options.dry_run)
-    write_depfile(options, files, sources_of(plan_all(spec, targets, generation.plan)));
+    write_depfile(options, outputs, sources_of(plan_all(spec, targets, generation.plan)));
   if (options.json) {
     print_json(result_json(result));
   } else if (!options.quiet) {

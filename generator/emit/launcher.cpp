@@ -137,8 +137,29 @@ std::string constructor(const Plan& plan, const std::string& name) {
          capacity + ") {}\n";
 }
 
+/// A name for what a launcher itself needs, or that with more underscores where a parameter has it already: those of
+/// kernels of the user's own may have any.
+std::string own_name(const Plan& plan, std::string name) {
+  const auto is_taken = [&] {
+    const std::vector<std::string> extents = plan.problem.dynamic_extents();
+    const bool is_extent = std::ranges::find(extents, name) != extents.end();
+    return is_extent || std::ranges::any_of(launch_parameters(plan), [&](const auto& parameter) {
+             return name == (parameter.scalar != nullptr ? parameter.scalar->name : parameter.buffer->name);
+           });
+  };
+  while (is_taken()) name += '_';
+  return name;
+}
+
+/// The member, where a parameter may have its name.
+std::string launch_of(const Plan& plan) {
+  return own_name(plan, "operation_") == "operation_" ? "    operation_.launch(" : "    this->operation_.launch(";
+}
+
 std::string call_operator(std::span<const LauncherBuild> builds) {
   const Plan& plan = *builds.front().plan;
+  const std::string stream = own_name(plan, "stream");
+  const std::string array = own_name(plan, "buffers");
   std::vector<std::string> parameters;
   std::vector<std::string> buffers;
   for (const auto& [buffer, scalar] : launch_parameters(plan)) {
@@ -152,12 +173,12 @@ std::string call_operator(std::span<const LauncherBuild> builds) {
     buffers.push_back(reads ? "const_cast<" + pointer + ">(" + buffer->name + ")" : buffer->name);
   }
   for (const std::string& name : plan.problem.dynamic_extents()) parameters.push_back("std::int64_t " + name);
-  parameters.emplace_back("iris::Stream stream = nullptr");
+  parameters.push_back("iris::Stream " + stream + " = nullptr");
   return "  /// Enqueues one launch; every rank does. Row-major, per rank:\n" + argument_comments(builds) +
          in_place_comments(builds) + lay_out_signature("  void operator()(", join(parameters), ") {") + "\n" +
-         lay_out_signature("    void* const buffers[] = {", join(buffers), "};") + "\n" +
-         launch_call(plan, "    operation_.launch(",
-                     "buffers, " + map_initialiser(plan.problem.dynamic_extents(), "") + ", stream") +
+         lay_out_signature("    void* const " + array + "[] = {", join(buffers), "};") + "\n" +
+         launch_call(plan, launch_of(plan),
+                     array + ", " + map_initialiser(plan.problem.dynamic_extents(), "") + ", " + stream) +
          "\n  }\n";
 }
 
@@ -185,12 +206,13 @@ std::string call_operator_on_tensors(const Plan& plan) {
     }
   }
   for (const std::string& name : extents) parameters.push_back("std::int64_t " + name);
-  parameters.emplace_back("iris::Stream stream = nullptr");
-  const std::string values = join(tensors) + "}, " + map_initialiser(extents, "") + ", stream";
+  const std::string stream = own_name(plan, "stream");
+  parameters.push_back("iris::Stream " + stream + " = nullptr");
+  const std::string values = join(tensors) + "}, " + map_initialiser(extents, "") + ", " + stream;
   return std::string("\n  /// The same on tensors, whose dtypes, shapes and strides are checked") +
          (plan.problem.is_static() ? "" : "; the shapes tell the extents") + ".\n" +
          lay_out_signature("  void operator()(", join(parameters), ") {") + "\n" +
-         launch_call(plan, "    operation_.launch({", values) + "\n  }\n";
+         launch_call(plan, launch_of(plan) + "{", values) + "\n  }\n";
 }
 
 /// Another one for other content, so that no two classes of one name are ever taken for each other by a linker.

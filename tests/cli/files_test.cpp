@@ -59,8 +59,43 @@ TEST_F(Files, AreTwoWhereTwoAreAskedFor) {
   const Outcome outcome =
       irisgen({"compile", spec, "-o", folder.file("out"), "--target", "host", "--embed", one, "--depfile", one});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("--embed and --depfile name one file"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--depfile " + one + " names a file that is written as " + one), std::string::npos)
+      << outcome.err;
   EXPECT_FALSE(fs::exists(one));
+}
+
+/// Neither those of the same command nor launchers, which another one has written.
+TEST_F(Files, AreNotWrittenOverOneAnother) {
+  const std::string out = folder.file("out");
+  const auto expect_refused = [&](const std::vector<std::string>& command, const std::string& words) {
+    const Outcome outcome = irisgen(command);
+    EXPECT_EQ(outcome.code, 2) << words;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+  };
+  const std::vector<std::string> generates = {"generate", spec, "-o", out, "--target", "host"};
+  const std::vector<std::string> compiles = {"compile", spec, "-o", out, "--target", "host"};
+  const auto with = [](std::vector<std::string> words, const std::string& option, const std::string& file) {
+    words.insert(words.end(), {option, file});
+    return words;
+  };
+  ASSERT_EQ(irisgen(with(generates, "--depfile", folder.file("d"))).code, 0);
+  ASSERT_EQ(irisgen(with(compiles, "--depfile", folder.file("e"))).code, 0);
+  std::string launcher;
+  std::string code;
+  for (const auto& entry : fs::directory_iterator(out)) {
+    if (entry.path().extension() == ".hpp") launcher = entry.path().string();
+    if (entry.path().extension() == ".so") code = entry.path().string();
+  }
+  const std::string before = read_file(launcher);
+  expect_refused(with(compiles, "--embed", launcher), "was not written by irisgen");
+  fs::remove(launcher);
+  fs::remove(code);
+  expect_refused(with(generates, "--depfile", out + "/./" + fs::path(launcher).filename().string()),
+                 "names a file that is written as " + launcher);
+  expect_refused(with(compiles, "--embed", code), "names a file that is written as " + code);
+  expect_refused(with(compiles, "--depfile", code), "names a file that is written as " + code);
+  EXPECT_FALSE(fs::exists(launcher));
+  EXPECT_FALSE(fs::exists(code));
 }
 
 TEST_F(Files, AreWrittenAgain) {

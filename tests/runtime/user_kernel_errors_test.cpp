@@ -159,6 +159,12 @@ const std::vector<Wrong>& wrong_sources() {
        "",
        source("f32* output, i64 n", "Launch<Config> launch(context);\n  output[0] = *workspace<f32>(launch, n / 2);"),
        {"k.hip:7:41: error: cannot tell how many elements that is"}},
+      {"a workspace beyond all bounds",
+       "",
+       source("f32* output, i64 n",
+              "Launch<Config> launch(context);\n"
+              "  output[0] = *workspace<f32>(launch, 1099511627776 * n * n * n);"),
+       {"k.hip asks for a workspace of over 2^50 bytes; make the shape smaller"}},
       {"a workspace without a size",
        "",
        source("f32* output", "Launch<Config> launch(context);\n  output[0] = *launch.template workspace<f32>();"),

@@ -157,7 +157,9 @@ class UserPlanning {
                   [&](const Constant& constant) { return !is_of_launch(constant.name) && !is_used(constant.name); });
   }
 
-  iris::ByteSize both_buffers(const iris::ByteSize& one) const {
+  iris::ByteSize both_buffers(const iris::ByteSize& one) {
+    constexpr std::int64_t most = std::int64_t{1} << 50;  // of a term: a few of them cannot overflow together
+    bool too_large = false;
     iris::ByteSize both;
     for (const iris::ByteSize::Term& term : one.terms) {
       iris::ByteSize::Term folded{.bytes = 2 * term.bytes};
@@ -166,11 +168,14 @@ class UserPlanning {
         if (extent.dynamic) {
           folded.extents.push_back(name);
         } else {
-          folded.bytes *= extent.value;
+          too_large = too_large || __builtin_mul_overflow(folded.bytes, extent.value, &folded.bytes) ||
+                      std::abs(folded.bytes) > most;
         }
       }
       both.terms.push_back(std::move(folded));
     }
+    if (too_large)
+      error(user_.where_source, user_.source + " asks for a workspace of over 2^50 bytes; make the shape smaller");
     return both;
   }
 
