@@ -1,3 +1,6 @@
+# A depfile's paths are those that this file writes, whatever the project's own policies are.
+cmake_policy(SET CMP0116 NEW)
+
 # irisgen_generate(TARGET app SPECS a.yaml… [TARGETS gfx942 sm_90a host…] [COMPILER name] [NAMESPACE app::kernels]
 #                  [LICENSE "SPDX-License-Identifier: MIT"] [TUNING kernels.tuning.json] [DEVICE "NVIDIA H200"])
 #
@@ -10,7 +13,9 @@
 # `variant: auto` (default: what comes with irisgen; a user's own table does not decide what is built). DEVICE is the GPU
 # whose measurements in it are asked, as it calls them (default: the nearest of any GPU of the target).
 #
-# `app` must have been added in the same directory; sources may be added to it later.
+# `app` must have been added in the same directory; sources may be added to it later. It is not built in unity files, which
+# could not follow the kernels that one of their sources includes. For the same reason sources that include launchers are
+# named, not given by generator expressions.
 function(irisgen_generate)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;COMPILER;NAMESPACE;LICENSE;TUNING;DEVICE" "SPECS;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -87,7 +92,7 @@ function(irisgen_generate)
     list(APPEND embeddings "${embedding}")
   endforeach()
   target_link_libraries(${arg_TARGET} PRIVATE irisgen::runtime)
-  set_target_properties(${arg_TARGET} PROPERTIES IRISGEN_EMBEDDINGS "${embeddings}")
+  set_target_properties(${arg_TARGET} PROPERTIES IRISGEN_EMBEDDINGS "${embeddings}" UNITY_BUILD OFF)
   if(NOT before)
     cmake_language(EVAL CODE "cmake_language(DEFER CALL _irisgen_compile_after [[${arg_TARGET}]])")
   endif()

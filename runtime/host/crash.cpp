@@ -90,6 +90,15 @@ void catch_crashes(void (*leave)(const Crash& crash)) {
 }
 
 /// AddressSanitizer has given the thread a stack of its own.
+void admit_crash_signals_alone() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (const int signal : signals) sigdelset(&blocked, signal);
+  sigdelset(&blocked, SIGTRAP);
+  sigdelset(&blocked, SIGABRT);
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
 CrashStack::CrashStack()
     : stack_(under_address_sanitizer ? nullptr : std::make_unique<std::byte[]>(crash_stack_bytes)) {
   if (stack_ == nullptr) return;

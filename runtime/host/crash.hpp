@@ -22,6 +22,9 @@ struct Crash {
 /// nothing under AddressSanitizer, which reports more.
 void catch_crashes(void (*leave)(const Crash& crash));
 
+/// The calling thread takes no signals from now on but those of a crash, whatever the thread took that started it.
+void admit_crash_signals_alone();
+
 /// Where the calling thread's handler runs while this lives: the stack that it was on may be what has run out.
 class CrashStack {
  public:

@@ -40,10 +40,15 @@ std::string name_blocks(const std::vector<std::uint32_t>& blocks) {
   return text;
 }
 
+/// A word that a thread waits for, as a flag: one of a line has the number of a launch above its elements.
+device::u64 as_flag(const DeviceThread& thread, device::u64 word) {
+  return thread.what == device::Wait::line ? word >> 32 << device::flag_step_bits : word;
+}
+
 std::string describe_wait(const DeviceThread& thread) {
   const device::u64 seen = __atomic_load_n(thread.flag, __ATOMIC_RELAXED);
   return "waits for rank " + std::to_string(thread.peer) + " " + std::string(describe(thread.what)) + "; expected " +
-         describe_flag(thread.at_least) + ", saw " + describe_flag(seen);
+         describe_flag(as_flag(thread, thread.at_least)) + ", saw " + describe_flag(as_flag(thread, seen));
 }
 
 /// Lines of sources by the address of a call, each asked for once.

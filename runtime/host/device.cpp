@@ -76,8 +76,11 @@ class HostDevice final : public Device {
   void launch(const Function& function, const LaunchConfig& config, std::span<const ArgumentBytes> arguments) override;
   void synchronize(Stream stream) override { engine_->synchronize(queue(stream)); }
 
-  Event create_event() override { return new RecordedEvent{std::make_shared<HostEvent>()}; }
-  void destroy_event(Event event) noexcept override { delete static_cast<RecordedEvent*>(event); }
+  Event create_event() override { return *events_.insert(new RecordedEvent{std::make_shared<HostEvent>()}).first; }
+  void destroy_event(Event event) noexcept override {
+    events_.erase(static_cast<RecordedEvent*>(event));
+    delete static_cast<RecordedEvent*>(event);
+  }
   void record(Event event, Stream stream) override;
   void wait(Event event, Stream stream) override;
   double milliseconds(Event start, Event stop) override;
@@ -94,6 +97,7 @@ class HostDevice final : public Device {
   int rank_;
   HostStream* default_stream_;
   std::set<HostStream*> streams_;  ///< the rank's other ones
+  std::set<RecordedEvent*> events_;
   struct Mapping {
     std::size_t bytes;
     bool shared;  ///< with other processes
@@ -105,7 +109,11 @@ class HostDevice final : public Device {
 
 void HostDevice::destroy_stream(Stream stream) noexcept {
   auto* host_stream = static_cast<HostStream*>(stream);
-  if (streams_.erase(host_stream) > 0) engine_->destroy_stream(host_stream);
+  if (streams_.erase(host_stream) == 0) return;
+  for (RecordedEvent* event : events_) {  // it had to be done: nobody need wait for what was recorded in it
+    if (event->stream == host_stream) event->stream = default_stream_;
+  }
+  engine_->destroy_stream(host_stream);
 }
 
 HostStream& HostDevice::queue(Stream stream) const {

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/host/crash.hpp"
 #include "runtime/host/deadlock.hpp"
 #include "runtime/system/thread.hpp"
 
@@ -164,6 +166,10 @@ void Engine::added() {
 /// The engine's own thread. It holds the mutex while kernels run: where all ranks are of this process, every rank is
 /// waiting then, so nobody misses it.
 void Engine::serve() {
+  // What the program's first thread had set is not the kernels': no rounding but to nearest, no flush of subnormals,
+  // and of signals only those of a crash, since handlers of others would run on a fiber's stack.
+  std::fesetenv(FE_DFL_ENV);
+  admit_crash_signals_alone();
   const CrashStack for_crashes;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -71,6 +73,22 @@ std::string own_file() {
   const fs::path named = fs::canonical(info.dli_fname, error);
   const bool is_program = error || named == program || named.filename() == program.filename();
   return (is_program && !program.empty() ? program : named).string();
+}
+
+std::vector<std::string> own_search_path() {
+  Dl_info info;
+  void* own = nullptr;  // glibc's handles are its link maps
+  if (dladdr1(reinterpret_cast<const void*>(&own_file), &info, &own, RTLD_DL_LINKMAP) == 0) return {};
+  Dl_serinfo size;
+  if (dlinfo(own, RTLD_DI_SERINFOSIZE, &size) != 0) return {};
+  const auto memory = std::make_unique<std::byte[]>(size.dls_size);
+  auto* const found = reinterpret_cast<Dl_serinfo*>(memory.get());
+  found->dls_size = size.dls_size;
+  found->dls_cnt = size.dls_cnt;
+  if (dlinfo(own, RTLD_DI_SERINFO, found) != 0) return {};
+  std::vector<std::string> folders;
+  for (unsigned i = 0; i < found->dls_cnt; ++i) folders.emplace_back(found->dls_serpath[i].dls_name);
+  return folders;
 }
 
 }  // namespace iris

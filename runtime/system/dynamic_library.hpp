@@ -47,4 +47,8 @@ class DynamicLibrary {
 /// File of the program or library that contains this code, links resolved; empty if the loader cannot tell.
 std::string own_file();
 
+/// The folders in which the loader looks for what that file opens by a bare name; empty if it cannot tell. A sanitizer
+/// that stands between calls of dlopen has the loader look in its own instead.
+std::vector<std::string> own_search_path();
+
 }  // namespace iris

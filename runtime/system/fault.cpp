@@ -10,6 +10,7 @@ std::string_view describe(device::Wait wait) {
     case device::Wait::entry:
       return "to enter the collective";
     case device::Wait::arrival:
+    case device::Wait::line:
       return "to deliver its contribution";
     case device::Wait::exit:
       return "to finish its reads and writes";

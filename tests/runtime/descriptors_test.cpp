@@ -8,9 +8,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -112,6 +114,24 @@ TEST(Descriptors, AreHandedToEveryRank) {
     EXPECT_EQ(hand_over(counts, given), "");
     EXPECT_EQ(given, all_of(counts));
   }
+}
+
+TEST(Descriptors, AreHandedOverWhereSignalsInterrupt) {
+  test::Processes processes;
+  processes.start(0, [](int) {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {};
+    ::sigaction(SIGALRM, &action, nullptr);
+    const itimerval often{{0, 200}, {0, 200}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+    std::string said;
+    for (int time = 0; time < 20; ++time) {
+      GivenFiles given;
+      said += hand_over({253, 100, 253}, given);
+    }
+    return said;
+  });
+  EXPECT_EQ(processes.wait().front().said, "");
 }
 
 /// Rank 0 has more for the others than a user may have on their way, or a process may have open: those who are given

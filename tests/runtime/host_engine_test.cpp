@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -62,6 +63,13 @@ TEST(HostEngine, GivesEachBlockItsOwnSharedMemory) {
   }
 }
 
+TEST(HostEngine, RoundsToNearestWhateverTheProgramDoes) {
+  std::fesetround(FE_DOWNWARD);
+  const auto outputs = outputs_of("a_third", 1, 64);
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(outputs.front(), std::vector<int>(64, 0x3eaaaaab));
+}
+
 TEST(HostEngine, SeesFlagsThatPlainStoresRaise) {
   for (const auto& output : outputs_of("plain_store", 3, 128)) EXPECT_EQ(output[0] + output[1], 2);
 }
@@ -99,9 +107,10 @@ TEST(HostEngine, TimesAndOrdersWorkInStreams) {
     device.copy(values.data(), a, 4096, stream);
     for (int i = 0; i < 1024; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 2 * i);
     context.synchronize(stream);
+    device.destroy_stream(stream);
+    EXPECT_GT(device.milliseconds(start, stop), 0.0) << "events outlive their stream";
     device.destroy_event(start);
     device.destroy_event(stop);
-    device.destroy_stream(stream);
   });
 }
 

@@ -55,6 +55,17 @@ TEST(HostEngine, SaysOfWhatAKernelHasCrashed) {
             std::string::npos);
 }
 
+/// As programs do that wait for signals in a thread of their own.
+TEST(HostEngine, SaysOfACrashWhereTheProgramBlocksAllSignals) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const std::string failure = failure_of("follows_null");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_NE(failure.find("accesses address 0x0, by a pointer that is null"), std::string::npos) << failure;
+}
+
 TEST(HostEngine, GoesOnAfterACrash) {
   World world({.size = 2, .heap_bytes = 1 << 20});
   world.run([&](Context& context) {

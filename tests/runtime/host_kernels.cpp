@@ -35,6 +35,15 @@ extern "C" void add_index(Context, const i32* input, i32* output, i64 n) {
 }
 IRIS_HOST_ENTRY(add_index)
 
+/// output[i] = the bits of 1/3 in f32, as this thread's environment rounds.
+extern "C" void a_third(Context, const i32*, i32* output, i64 n) {
+  const volatile f32 one = 1;
+  const volatile f32 three = 3;
+  const ThreadGroup threads = grid_threads<Grid<1>>();
+  for (i64 i = threads.index; i < n; i += threads.size) output[i] = __builtin_bit_cast(i32, one / three);
+}
+IRIS_HOST_ENTRY(a_third)
+
 namespace {
 
 /// Sum over all ranks by pulling from each, between two barriers.

@@ -43,6 +43,7 @@ TEST(MissingRank, IsNamedAndNobodyHangs) {
     EXPECT_NE(sentence.find("deadlock"), std::string::npos) << sample.text() << sentence;
     EXPECT_NE(sentence.find("for rank 1 "), std::string::npos) << sample.text() << sentence;
     EXPECT_NE(sentence.find("rank 1 runs no kernel; it waits in barrier()"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(" of launch 1, saw no launch"), std::string::npos) << sample.text() << sentence;
   }
 }
 

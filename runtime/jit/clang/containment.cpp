@@ -84,9 +84,11 @@ void* run_call(void* pointer) {
   stack_t stack = {};
   stack.ss_sp = call.signal_stack.data();
   stack.ss_size = call.signal_stack.size();
-  sigaltstack(&stack, nullptr);
+  stack_t before = {};
+  sigaltstack(&stack, &before);
   fatal_message = &call.fatal;
   call.finished = call.context.RunSafely([&call] { call.work(); });
+  sigaltstack(&before, nullptr);  // a sanitizer's own, which it takes back at the thread's end
   return nullptr;
 }
 

@@ -41,6 +41,7 @@ std::vector<std::string> candidates() {
   if (const char* named = std::getenv("IRISGEN_CLANG_LIBRARY")) return {named};
   const std::filesystem::path file = "libirisgen_clang.so";
   std::vector<std::string> paths = {file};
+  for (const std::string& searched : own_search_path()) paths.push_back(std::filesystem::path(searched) / file);
   const std::filesystem::path folder = std::filesystem::path(own_file()).parent_path();
   const std::filesystem::path installed =
       (folder / ".." / IRISGEN_LIBRARY_FOLDER / "irisgen" / file).lexically_normal();

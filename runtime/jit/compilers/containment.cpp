@@ -54,6 +54,7 @@ struct Call {
   std::exception_ptr thrown = nullptr;
   Recovery recovery = {};
   std::vector<char> signal_stack = std::vector<char>(signal_stack_bytes);
+  stack_t signal_stack_before = {};  ///< a sanitizer's own, which it takes back at the thread's end
 };
 
 void* run_call(void* pointer) {
@@ -62,15 +63,17 @@ void* run_call(void* pointer) {
   stack_t stack = {};
   stack.ss_sp = call.signal_stack.data();
   stack.ss_size = call.signal_stack.size();
-  sigaltstack(&stack, nullptr);
-  if (sigsetjmp(call.recovery.place, 1) != 0) return nullptr;
-  recovery = &call.recovery;
-  try {
-    call.work();
-  } catch (...) {
-    call.thrown = std::current_exception();
+  sigaltstack(&stack, &call.signal_stack_before);
+  if (sigsetjmp(call.recovery.place, 1) == 0) {
+    recovery = &call.recovery;
+    try {
+      call.work();
+    } catch (...) {
+      call.thrown = std::current_exception();
+    }
+    recovery = nullptr;
   }
-  recovery = nullptr;
+  sigaltstack(&call.signal_stack_before, nullptr);
   return nullptr;
 }
 

@@ -60,7 +60,11 @@ Parcel read_parcel(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = control.bytes.data();
   message.msg_controllen = control.bytes.size();
-  const ssize_t length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  // A signal begins the socket's own time limit anew.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  ssize_t length = -1;
+  do length = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (length < 0 && errno == EINTR && std::chrono::steady_clock::now() < deadline);
   if (length <= 0) return {};
   Parcel parcel{std::string(text.data(), static_cast<std::size_t>(length)), files_in(message)};
   if ((message.msg_flags & MSG_CTRUNC) != 0) fail_for_open_files();

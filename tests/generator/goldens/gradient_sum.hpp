@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_fc4b908c83f9d853 {
+inline namespace builds_4d924ddc05571228 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_fc4b908c83f9d853
+}  // namespace builds_4d924ddc05571228
 }  // namespace irisgen_kernels

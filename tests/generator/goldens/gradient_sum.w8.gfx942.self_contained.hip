@@ -31,7 +31,7 @@ static_assert(sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(f32) == 4 && sizeof
 // --- iris/device/abi.hpp
 
 #ifndef IRIS_DEVICE_ABI_HPP
-#define IRIS_DEVICE_ABI_HPP 0x1c0fc0f5
+#define IRIS_DEVICE_ABI_HPP 0xf9c3f37d
 
 /// What the host hands to a kernel and what a kernel hands back. These structs are the whole binary interface between
 /// runtime/ and an emitted kernel; both sides include this file, so a change here is a change of the ABI and of
@@ -56,6 +56,7 @@ enum class Wait : u32 {
   step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
   barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
   lock = 6,     ///< the peer's lock, which a third rank may hold, is free
+  line = 7,     ///< as arrival, in lines that carry their own marks: what is waited for is a mark above elements
 };
 
 /// Written once, by the first wait of a launch that runs out of time, but for `overlapped`. Lives in host memory that
@@ -110,7 +111,7 @@ struct alignas(128) TensorMap {
 };
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_ABI_HPP != 0x1c0fc0f5
+#elif IRIS_DEVICE_ABI_HPP != 0xf9c3f37d
 #error "iris/device/abi.hpp of another version of irisgen is in this translation unit"
 #endif
 

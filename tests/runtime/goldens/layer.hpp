@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_90cdb5ae3ed70162 {
+inline namespace builds_032f644e38803a95 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_90cdb5ae3ed70162
+}  // namespace builds_032f644e38803a95
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_fcea29392bf1f646 {
+inline namespace builds_bfb0e7c078a07e66 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_fcea29392bf1f646
+}  // namespace builds_bfb0e7c078a07e66
 }  // namespace irisgen_kernels

@@ -25,6 +25,7 @@ enum class Wait : u32 {
   step = 4,     ///< the peer's next step of a pipeline (a ring's chunk, a fused kernel's tile)
   barrier = 5,  ///< the peer has come to the barrier between two steps of an operation
   lock = 6,     ///< the peer's lock, which a third rank may hold, is free
+  line = 7,     ///< as arrival, in lines that carry their own marks: what is waited for is a mark above elements
 };
 
 /// Written once, by the first wait of a launch that runs out of time, but for `overlapped`. Lives in host memory that

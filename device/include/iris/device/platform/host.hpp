@@ -217,7 +217,7 @@ i32 wait_words(const u64* const (&places)[count], u32 mark, i32 first_source, u6
   for (i32 i = 0; i < count; ++i) {
     for (int word = 1; word >= 2 - marks; --word) {
       const u64* const place = places[i] + word;
-      if (iris_host_engine->wait(place, u64{mark} << 32, (first_source + i % sources) % world, Wait::arrival) == 0)
+      if (iris_host_engine->wait(place, u64{mark} << 32, (first_source + i % sources) % world, Wait::line) == 0)
         missing = i;
     }
     for (int word = 1; word >= 0; --word) seen[i].values[word] = __atomic_load_n(places[i] + word, __ATOMIC_ACQUIRE);
