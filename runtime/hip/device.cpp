@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "iris/manifest.hpp"
 #include "runtime/hip/single_allocation.hpp"
 #include "runtime/hip/virtual_range.hpp"
 

@@ -12,6 +12,13 @@ std::string source(const std::string& parameters = "f32* output, i64 n", const s
          body + "\n}\n";
 }
 
+/// "f32* b0, f32* b1, …"
+std::string many_buffers(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += (i > 0 ? ", f32* b" : "f32* b") + std::to_string(i);
+  return text;
+}
+
 /// The same, of a function that is no template.
 std::string plain(const std::string& body, const std::string& before) {
   std::string text = source("f32* output, i64 n", body, before);
@@ -159,6 +166,10 @@ const std::vector<Wrong>& wrong_sources() {
        "",
        source("f32* output, i64 n", "Launch<Config> launch(context);\n  output[0] = *workspace<f32>(launch, n / 2);"),
        {"k.hip:7:41: error: cannot tell how many elements that is"}},
+      {"more arguments than a launch has",
+       "",
+       source(many_buffers(32), "b0[0] = 1;"),
+       {"takes 32 buffers, numbers and dynamic extents, and a launch has room for 31; let some share a buffer"}},
       {"a workspace beyond all bounds",
        "",
        source("f32* output, i64 n",

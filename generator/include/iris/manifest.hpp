@@ -90,6 +90,9 @@ struct MatrixMap {
   std::optional<Dimension> last_of = {};
   bool operator==(const MatrixMap&) const = default;
 };
+/// Most arguments that a launch may have, the Context included.
+inline constexpr std::size_t max_arguments = 32;
+
 /// Most maps that a kernel takes.
 inline constexpr std::size_t max_maps = 5;
 

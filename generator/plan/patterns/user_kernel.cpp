@@ -208,6 +208,12 @@ class UserPlanning {
     for (const SourceParameter& parameter : source.parameters) {
       if (parameter.is_buffer || parameter.scalar) names.push_back(parameter.name);
     }
+    constexpr std::size_t room = iris::max_arguments - 1;  // beside the Context
+    if (const std::size_t given = names.size() + request_.problem.dynamic_extents().size(); given > room) {
+      error(user_.where_entry, user_.entry + " takes " + std::to_string(given) +
+                                   " buffers, numbers and dynamic extents, and a launch has room for " +
+                                   std::to_string(room) + "; let some share a buffer");
+    }
     for (const UserArgument& said : user_.arguments) {
       const auto parameter = std::ranges::find(source.parameters, said.name, &SourceParameter::name);
       if (std::ranges::find(names, said.name) == names.end()) {

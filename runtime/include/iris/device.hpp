@@ -103,9 +103,6 @@ struct MemoryGrowth {
   std::string refusal = {};  ///< why not; empty if it can
   std::size_t limit = 0;     ///< to which heaps grow where the program names no limit; 0: they do not
 };
-/// Most arguments that a launch may have.
-inline constexpr std::size_t max_arguments = 32;
-
 /// One rank's view of one GPU, or of the CPU. Called from the rank's own thread; every call that can fail throws
 /// std::runtime_error with a sentence that names the call, the rank and the device.
 class Device {
