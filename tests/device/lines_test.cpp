@@ -208,7 +208,7 @@ TEST_F(MailboxTest, TakesNoWordOfAnEarlierLaunch) {
   engine.on_wait = [&](const u64*, u64 at_least, i32 peer, Wait what) {
     asked.push_back(peer);
     EXPECT_EQ(at_least, u64{7} << 32);
-    EXPECT_EQ(what, Wait::arrival);
+    EXPECT_EQ(what, Wait::line);
   };
   run(0, [](const Mailbox<Config>& mailbox) {
     LinePack<f32> values;
