@@ -29,7 +29,8 @@ struct ExplainOptions {
 
 constexpr const char* explain_footer =
     R"(Bytes are those that the busiest rank sends over its links in a launch; the floor is the limit of links, memory or
-matrix units, whichever takes longest; the predicted time adds signals, launches and what does not overlap. Several targets stand side by side, without reasons.
+arithmetic, whichever takes longest; the predicted time adds signals, launches and what does not overlap. Several targets
+stand side by side, without reasons.
 
 Examples:
   irisgen explain spec.yaml

@@ -89,7 +89,6 @@ void catch_crashes(void (*leave)(const Crash& crash)) {
   });
 }
 
-/// AddressSanitizer has given the thread a stack of its own.
 void admit_crash_signals_alone() {
   sigset_t blocked;
   sigfillset(&blocked);
@@ -99,6 +98,7 @@ void admit_crash_signals_alone() {
   pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
 }
 
+/// AddressSanitizer has given the thread a stack of its own.
 CrashStack::CrashStack()
     : stack_(under_address_sanitizer ? nullptr : std::make_unique<std::byte[]>(crash_stack_bytes)) {
   if (stack_ == nullptr) return;
