@@ -87,6 +87,7 @@ std::vector<std::string> own_search_path() {
   found->dls_cnt = size.dls_cnt;
   if (dlinfo(own, RTLD_DI_SERINFO, found) != 0) return {};
   std::vector<std::string> folders;
+  folders.reserve(found->dls_cnt);
   for (unsigned i = 0; i < found->dls_cnt; ++i) folders.emplace_back(found->dls_serpath[i].dls_name);
   return folders;
 }
