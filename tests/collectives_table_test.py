@@ -1,12 +1,10 @@
 """Whether collectives_table.py joins what it is given."""
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
+import functools
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent / "collectives_table.py"
+import table_script
+
+run = functools.partial(table_script.run, "collectives_table.py")
 BENCH = [
     {
         "pattern": "all_reduce",
@@ -29,14 +27,6 @@ EXPECTED = """\
 | 1 KiB | 2.41 low_latency | **1.9** | - | 14.6 | - |
 | 1 MiB | **10.1** two_shot | 20.3 | 17.7 | - | 1234* |
 """
-
-
-def run(*contents):
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [pathlib.Path(folder) / f"{number}.json" for number in range(len(contents))]
-        for path, content in zip(paths, contents):
-            path.write_text(json.dumps(content), encoding="utf-8")
-        return subprocess.run([sys.executable, SCRIPT, *paths], capture_output=True, text=True, check=False)
 
 
 class CollectivesTable(unittest.TestCase):

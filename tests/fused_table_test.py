@@ -1,12 +1,10 @@
 """Whether fused_table.py joins what it is given."""
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
+import functools
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent / "fused_table.py"
+import table_script
+
+run = functools.partial(table_script.run, "fused_table.py")
 
 
 def point(m, n, k, variant, time, product, links):
@@ -31,14 +29,6 @@ EXPECTED = """\
 | all_gather_matmul 1024 × 1280 × 8192 | 57.9 | workgroup_specialized | 36.9 | 37.4 | 65 % | 112 | 820* |
 | matmul_all_reduce 8 × 16 × 32 | 1188 | low_latency | 374 | 1198 | 101 % | 1593 | - |
 """
-
-
-def run(*contents):
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [pathlib.Path(folder) / f"{number}.json" for number in range(len(contents))]
-        for path, content in zip(paths, contents):
-            path.write_text(json.dumps(content), encoding="utf-8")
-        return subprocess.run([sys.executable, SCRIPT, *paths], capture_output=True, text=True, check=False)
 
 
 class FusedTable(unittest.TestCase):

@@ -113,7 +113,7 @@ class ReferenceOfFunctions final : public Reference {
     };
     std::vector<Expectation> values = pattern.reference(problem, inputs);
     const std::vector<Expectation> low = shifted(by_magnitudes ? 0 : -1);
-    const std::vector<Expectation> middle = by_magnitudes ? low : values;
+    const std::vector<Expectation>& middle = by_magnitudes ? low : values;
     const std::vector<Expectation> high = shifted(1);
     for (std::size_t rank = 0; rank < values.size(); ++rank) {
       for (std::size_t i = 0; i < values[rank].tolerance.size(); ++i) {

@@ -88,6 +88,7 @@ TEST_F(Files, AreNotWrittenOverOneAnother) {
   }
   const std::string before = read_file(launcher);
   expect_refused(with(compiles, "--embed", launcher), "was not written by irisgen");
+  EXPECT_EQ(read_file(launcher), before);
   fs::remove(launcher);
   fs::remove(code);
   expect_refused(with(generates, "--depfile", out + "/./" + fs::path(launcher).filename().string()),
