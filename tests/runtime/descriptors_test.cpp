@@ -116,24 +116,6 @@ TEST(Descriptors, AreHandedToEveryRank) {
   }
 }
 
-TEST(Descriptors, AreHandedOverWhereSignalsInterrupt) {
-  test::Processes processes;
-  processes.start(0, [](int) {
-    struct sigaction action = {};
-    action.sa_handler = [](int) {};
-    ::sigaction(SIGALRM, &action, nullptr);
-    const itimerval often{{0, 200}, {0, 200}};
-    ::setitimer(ITIMER_REAL, &often, nullptr);
-    std::string said;
-    for (int time = 0; time < 20; ++time) {
-      GivenFiles given;
-      said += hand_over({253, 100, 253}, given);
-    }
-    return said;
-  });
-  EXPECT_EQ(processes.wait().front().said, "");
-}
-
 /// Rank 0 has more for the others than a user may have on their way, or a process may have open: those who are given
 /// them close them as soon as they have taken them.
 TEST(Descriptors, AreHandedOverWhereFewMayBeOpen) {
@@ -186,8 +168,9 @@ TEST(Descriptors, SayThatTooManyAreOpen) {
             "this process has too many open files to be handed more; raise its limit (ulimit -n)");
 }
 
-/// Sends `count` descriptors in one message to whoever made the offer, as if rank 1 did.
-void send_as_rank_1(const std::string& offer, std::size_t count) {
+/// Sends `count` descriptors in one message to whoever made the offer, as if rank 1 did, so long after it has
+/// connected.
+void send_as_rank_1(const std::string& offer, std::size_t count, std::chrono::milliseconds pause = {}) {
   const std::vector<std::string> said = unpack(offer, 3);
   const std::string text = pack({said[1], "1"});
   const Descriptor file = file_with("a stranger's");
@@ -205,7 +188,38 @@ void send_as_rank_1(const std::string& offer, std::size_t count) {
   const std::vector<int> numbers(count, file.get());
   std::memcpy(CMSG_DATA(header), numbers.data(), count * sizeof(int));
   const Descriptor socket = connect_to(SOCK_SEQPACKET, said[0]);
+  std::this_thread::sleep_for(pause);
   ASSERT_GT(::sendmsg(socket.get(), &message, MSG_NOSIGNAL), 0);
+}
+
+/// The timer's signals come to this thread while it waits for what its peer has yet to send.
+TEST(Descriptors, AreTakenWhereSignalsInterrupt) {
+  test::Processes processes;
+  processes.start(0, [](int) {
+    DescriptorExchange rank_0(0, {0, 1});
+    DescriptorExchange rank_1(1, {0, 1});
+    const std::vector<std::string> offers = {rank_0.offer(0), rank_1.offer(1)};
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+    const std::jthread peer([&] { send_as_rank_1(offers[0], 1, std::chrono::milliseconds(50)); });
+    pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+    struct sigaction action = {};
+    action.sa_handler = [](int) {};
+    ::sigaction(SIGALRM, &action, nullptr);
+    const itimerval often{{0, 2000}, {0, 2000}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+    std::string taken;
+    const std::string error = test::error_of([&] {
+      rank_0.complete(offers, {}, nobody_is_gone,
+                      [&](int, const std::vector<Descriptor>& files) { taken = content_of(files.at(0)); });
+    });
+    const itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    return error + taken;
+  });
+  EXPECT_EQ(processes.wait().front().said, "a stranger's");
 }
 
 /// Nobody who keeps to the rules sends more than he has said, and nothing of what he sends stays open.
