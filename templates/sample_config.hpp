@@ -28,6 +28,7 @@ struct Config {
   static constexpr i32 portions = 2;
   static constexpr i32 parts = 3;
   static constexpr i32 chunk = 1024;
+  static constexpr i32 ring = 4;
   static constexpr i32 tile_m = 32;
   static constexpr i32 tile_n = 32;
   static constexpr i32 tile_k = 16;

@@ -134,15 +134,10 @@ void choose_roles(const Request& request, KernelPlan& kernel, const Products& pr
     blocks = comm_blocks + std::max<std::int64_t>(1, *tiles);
     reason = "one for each of the " + std::to_string(*tiles) + " tiles, and those that " + role;
   }
-  blocks = decide(request, kernel, "blocks", blocks, "", std::move(reason));
+  decide(request, kernel, "blocks", blocks, "", std::move(reason));
   decide(request, kernel, "comm_blocks", comm_blocks, "that " + role, "blocks that " + role);
   bound_grid(request, kernel);
-  if (comm_blocks >= 1 && comm_blocks < blocks) return;
-  const std::string limit =
-      blocks == 1 ? "; write blocks: 2 or more" : "; comm_blocks must be from 1 to " + std::to_string(blocks - 1);
-  refuse(request, blocks == 1 ? "blocks" : "comm_blocks",
-         std::to_string(comm_blocks) + " of " + std::to_string(blocks) + (blocks == 1 ? " block " : " blocks ") + role +
-             limit + ", so that some are left to multiply");
+  check_comm_blocks(request, kernel, role, "multiply");
 }
 
 bool has_roles(const KernelPlan& kernel) {

@@ -191,17 +191,18 @@ int choose_vector(const Request& request, KernelPlan& kernel, Dtype widest, std:
 }
 
 std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
-                           std::int64_t block_takes, std::int64_t of_links, std::string reason) {
+                           std::int64_t block_takes, std::int64_t of_links, std::string reason, std::int64_t roles) {
   const Target& target = request.target;
   const std::int64_t most = request.on_host()
                                 ? target.data_blocks
                                 : std::min<std::int64_t>(of_links * target.data_blocks, target.compute_units);
   const std::int64_t takes = std::max<std::int64_t>(1, block_takes);
-  const std::int64_t needed = elements ? divide_up(*elements, takes) : most;
+  const std::int64_t needed = elements ? roles * divide_up(*elements, takes) : most;
   if (elements) {
     reason = std::to_string(*elements) + " elements a rank, " + std::to_string(takes) + " a block and iteration";
+    if (roles > 1) reason += " in each of " + std::to_string(roles) + " roles";
   }
-  return decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, 1, most), "", std::move(reason));
+  return decide(request, kernel, "blocks", std::clamp<std::int64_t>(needed, roles, most), "", std::move(reason));
 }
 
 void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector) {
@@ -251,6 +252,18 @@ void bound_grid(const Request& request, KernelPlan& kernel) {
   } else {
     add_number(kernel, "waves_per_eu", divide_up(per_unit * threads, std::int64_t{target.simds} * target.wave), "", "");
   }
+}
+
+void check_comm_blocks(const Request& request, const KernelPlan& kernel, const std::string& role,
+                       const std::string& rest) {
+  const std::int64_t blocks = kernel.number("blocks");
+  const std::int64_t comm_blocks = kernel.number("comm_blocks");
+  if (comm_blocks >= 1 && comm_blocks < blocks) return;
+  const std::string limit =
+      blocks == 1 ? "; write blocks: 2 or more" : "; comm_blocks must be from 1 to " + std::to_string(blocks - 1);
+  refuse(request, blocks == 1 ? "blocks" : "comm_blocks",
+         std::to_string(comm_blocks) + " of " + std::to_string(blocks) + (blocks == 1 ? " block " : " blocks ") + role +
+             limit + ", so that some are left to " + rest);
 }
 
 void choose_unroll(const Request& request, KernelPlan& kernel, int arrays, std::string unit, std::int64_t useful) {

@@ -135,9 +135,10 @@ int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t by
                      std::optional<std::int64_t> run);
 
 /// `blocks` that pass on or compute `elements` of a rank (nothing: unknown until the launch, for which there is
-/// `reason`), each `block_takes` of them in an iteration: at most `of_links` times as many as keep the links busy.
+/// `reason`), each `block_takes` of them in an iteration, or so many one after the other in as many `roles`: at most
+/// `of_links` times as many as keep the links busy.
 std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
-                           std::int64_t block_takes, std::int64_t of_links, std::string reason);
+                           std::int64_t block_takes, std::int64_t of_links, std::string reason, std::int64_t roles = 1);
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
 /// accesses of `vector`, for bound_grid() to check.
 void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
@@ -162,6 +163,10 @@ bool fills_compute_unit(const KernelPlan& kernel);
 /// Checks `threads` and `blocks` against the target, and adds the second launch bound: how much of a compute unit the
 /// grid needs to be resident as a whole.
 void bound_grid(const Request& request, KernelPlan& kernel);
+
+/// Checks `comm_blocks`, which have this `role`, against `blocks`: some are left to do the rest.
+void check_comm_blocks(const Request& request, const KernelPlan& kernel, const std::string& role,
+                       const std::string& rest);
 
 /// `unroll`: accesses in flight for one thread (`unit` says of what), of which each keeps `arrays` registers' worth of
 /// packs. Of more than `useful` nothing would come.

@@ -43,7 +43,7 @@ TEST(AllReduce, MeasuresWhatIsNotDeterministicByNameOnly) {
     return variants;
   };
   EXPECT_EQ(measured("auto"), (std::set<std::string>{"one_shot", "low_latency", "low_latency_two_shot", "two_shot",
-                                                     "reduce_scatter_all_gather", "ring"}));
+                                                     "workgroup_specialized", "reduce_scatter_all_gather", "ring"}));
   EXPECT_EQ(measured("atomic"), std::set<std::string>{"atomic"});
 }
 

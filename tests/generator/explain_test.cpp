@@ -54,7 +54,8 @@ TEST(Explain, TellsTheStepsOfAnOperationOfSeveral) {
   const std::string by_size =
       explain(plan_of("{name: a, pattern: all_reduce, dtype: f16, world: 8, shape: {n: dynamic}}", "sm_90a"));
   EXPECT_NE(by_size.find("  steps up to 12800 elements\n"), std::string::npos) << by_size;
-  EXPECT_NE(by_size.find("  steps of any larger size\n    launch two_shot(input, output)\n"), std::string::npos)
+  EXPECT_NE(by_size.find("  steps of any larger size\n    launch workgroup_specialized(input, output)\n"),
+            std::string::npos)
       << by_size;
   const std::string by_rows = explain(
       plan_of("{name: a, pattern: matmul, variant: tiled, dtype: f16, world: 1, shape: {m: 8, n: dynamic, k: dynamic}}",

@@ -40,6 +40,7 @@ constexpr Golden goldens[] = {
     {"columns", "gfx942"},
     {"shards", "sm_90a"},
     {"gradients", "gfx950"},
+    {"all_gradients", "sm_90a"},
     {"activations", "sm_90a"},
     {"norms", "gfx90a"},
     {"tokens", "gfx942"},

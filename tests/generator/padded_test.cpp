@@ -135,8 +135,8 @@ TEST(Padded, ServesColumnsThatAreKnownOnlyAtLaunch) {
 
 TEST(Padded, IsAPartOfFusedProducts) {
   const Plan fused =
-      plan("matmul_reduce_scatter",
-           "variant: bulk_synchronous, world: 2, dtype: bf16, shape: {m: 4096, n: 4096, k: 4097}", "sm_90a");
+      plan("matmul_all_reduce", "variant: bulk_synchronous, world: 8, dtype: bf16, shape: {m: 256, n: 4096, k: 4097}",
+           "sm_90a");
   const Parts parts = parts_of(fused);
   EXPECT_EQ(parts.at(0), "matmul_pad_a pad/rows.hip");
   EXPECT_EQ(parts.at(1), "matmul_pad_b pad/transposed.hip");

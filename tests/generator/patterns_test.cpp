@@ -102,14 +102,15 @@ TEST(Rules, NameTheVariantsThatThereAre) {
 
 TEST(Rules, RefuseConfigThatNoVariantUses) {
   expect_refused("all_reduce", std::string(vector_f32) + ", config: {tile_m: 16}", "host",
-                 "all_reduce does not use 'tile_m'; it uses blocks, threads, vector, chunk, timeout_ms");
+                 "all_reduce does not use 'tile_m'; it uses blocks, threads, vector, comm_blocks, chunk, timeout_ms");
   expect_refused("all_reduce", std::string(vector_f32) + ", variant: two_shot, config: {chunk: 64}", "host",
                  "all_reduce (two_shot) does not use 'chunk'");
   expect_planned("all_reduce", std::string(vector_f32) + ", variant: ring, config: {chunk: 64}", "host");
 }
 
 TEST(Rules, LetAKeyOfConfigChooseTheVariantThatUsesIt) {
-  EXPECT_EQ(plan("all_reduce", std::string(vector_f32) + ", config: {chunk: 64}", "host").variant, "ring");
+  EXPECT_EQ(plan("all_reduce", std::string(vector_f32) + ", config: {chunk: 64}", "host").variant,
+            "workgroup_specialized");
   EXPECT_EQ(plan("all_gather", "dtype: bf16, world: 8, shape: {n: 268435456}", "sm_90a").variant, "copy_engine");
   EXPECT_EQ(
       plan("all_gather", "dtype: bf16, world: 8, shape: {n: 268435456}, config: {threads: 256}", "sm_90a").variant,
@@ -207,9 +208,10 @@ TEST(CopyEngine, TakesAllToAllOfOneRowOnly) {
 }
 
 TEST(ReduceScatterAllGather, CutsColumnsThatDivideAmongTheRanks) {
-  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217728}", "sm_90a").variant,
+  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 536870912}", "sm_90a").variant,
             "reduce_scatter_all_gather");
-  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 134217729}", "sm_90a").variant, "two_shot");
+  EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 536870913}", "sm_90a").variant,
+            "workgroup_specialized");
   expect_refused("all_reduce", "variant: reduce_scatter_all_gather, dtype: f16, world: 4, shape: {n: dynamic}", "host",
                  "cuts n, known and a multiple of world, into shards; take two_shot");
   const Plan small = plan("all_reduce",
@@ -219,21 +221,21 @@ TEST(ReduceScatterAllGather, CutsColumnsThatDivideAmongTheRanks) {
   for (const KernelPlan& kernel : small.kernels) EXPECT_EQ(kernel.number("blocks"), 3) << kernel.part;
   // As a part, with a buffer of its own.
   const Plan whole =
-      plan("matmul_all_reduce", "variant: bulk_synchronous, dtype: bf16, world: 4, shape: {m: 65536, n: 8192, k: 128}",
+      plan("matmul_all_reduce", "variant: bulk_synchronous, dtype: bf16, world: 4, shape: {m: 131072, n: 8192, k: 128}",
            "sm_90a");
   ASSERT_EQ(whole.intermediates.size(), 2u);
   EXPECT_EQ(whole.intermediates[1].name, "all_reduce_shard");
   EXPECT_EQ(whole.intermediates[1].shape, (std::vector<iris::Dimension>{{"m"}, {"n", 1, 4}}));
 }
 
-/// Some sizes of m by one variant with a buffer between its kernels, others without; the largest gathered by copies.
+/// Some sizes of m by kernels alone, the largest with a buffer between two parts, the second of which copies.
 TEST(ReduceScatterAllGather, ServesSomeSizesOfDynamicRows) {
   const Plan joined = plan("all_reduce", "dtype: bf16, world: 4, shape: {m: dynamic, n: 4096}", "sm_90a");
   EXPECT_EQ(joined.variant, "by_size");
   ASSERT_EQ(joined.intermediates.size(), 1u);
   EXPECT_EQ(joined.intermediates[0].shape, (std::vector<iris::Dimension>{{"m"}, {"n", 1, 4}}));
   ASSERT_GE(joined.schedules.size(), 2u);
-  EXPECT_EQ(joined.schedules[joined.schedules.size() - 2].steps.size(), 2u);
+  EXPECT_EQ(joined.schedules[joined.schedules.size() - 2].steps.size(), 1u);
   const auto copies = [](const iris::Step& step) { return std::holds_alternative<iris::CopyStep>(step.action); };
   EXPECT_EQ(std::ranges::count_if(joined.schedules.back().steps, copies), 3);
 }
@@ -302,13 +304,14 @@ TEST(InPlace, IsAsEachVariantAllows) {
     const std::string rest = "variant: " + variant + ", dtype: bf16, world: 4, shape: {n: 64}";
     EXPECT_EQ(plan(pattern, rest, "sm_90a").in_place, in_place) << pattern << " " << variant;
   };
-  for (const char* variant :
-       {"one_shot", "low_latency", "low_latency_two_shot", "two_shot", "reduce_scatter_all_gather", "ring"}) {
+  for (const char* variant : {"one_shot", "low_latency", "low_latency_two_shot", "two_shot", "workgroup_specialized",
+                              "reduce_scatter_all_gather", "ring"}) {
     expect("all_reduce", variant, InPlace::same_buffer);
   }
   for (const char* variant : {"direct", "low_latency", "copy_engine"}) {
     expect("all_gather", variant, InPlace::own_block);
   }
+  expect("reduce_scatter", "workgroup_specialized", InPlace::own_block);
   for (const char* variant : {"direct", "low_latency"}) {
     expect("reduce_scatter", variant, InPlace::own_block);
     expect("all_gather", std::string(variant) + ", shard: n", InPlace::no);

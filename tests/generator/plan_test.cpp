@@ -224,7 +224,7 @@ TEST(BySize, PicksTheVariantThatEachSizeIsFastestWith) {
   ASSERT_GE(plan.schedules.size(), 2u);
   ASSERT_EQ(plan.kernels.size(), plan.schedules.size());
   EXPECT_EQ(plan.kernels.front().variant, "low_latency");
-  EXPECT_EQ(plan.kernels.back().variant, "two_shot");
+  EXPECT_EQ(plan.kernels.back().variant, "workgroup_specialized");
   EXPECT_EQ(plan.schedules.back().up_to, iris::every_size);
   // What is static chooses alike on both sides of each limit.
   const auto variant_of = [](std::int64_t n) {

@@ -13,12 +13,13 @@ namespace {
 TEST(AllReduce, TakesTheVariantOfTheLeastPredictedTime) {
   EXPECT_EQ(plan("all_reduce", "dtype: bf16, world: 4, shape: {n: 262144}", "sm_90a").variant, "low_latency_two_shot");
   EXPECT_EQ(plan("all_reduce", "dtype: f32, world: 8, shape: {n: 256}", "sm_90a").variant, "low_latency");
-  const Plan large = plan("all_reduce", "dtype: f32, world: 8, shape: {n: 1048576}", "sm_90a");
-  EXPECT_EQ(large.variant, "two_shot");
+  EXPECT_EQ(plan("all_reduce", "dtype: f32, world: 8, shape: {n: 524288}", "sm_90a").variant, "two_shot");
+  const Plan large = plan("all_reduce", "dtype: f32, world: 8, shape: {n: 4194304}", "sm_90a");
+  EXPECT_EQ(large.variant, "workgroup_specialized");
   const std::string& reason = large.choices.at(0).reason;
-  // 2 µs of launch, a signal of 1.75 µs, 7 · 4 MiB over links of 336 GB/s, then 8 · 4 MiB from memory at 4300.
-  EXPECT_NE(reason.find("one_shot 98.9 µs"), std::string::npos) << reason;
-  ASSERT_EQ(large.alternatives.size(), 8u);
+  // 2 µs of launch, a signal of 1.75 µs, 7 · 16 MiB over links of 336 GB/s, then 8 · 16 MiB from memory at 4300.
+  EXPECT_NE(reason.find("one_shot 384.5 µs"), std::string::npos) << reason;
+  ASSERT_EQ(large.alternatives.size(), 9u);
   for (const Alternative& other : large.alternatives) {
     const bool by_name_only = other.variant == "atomic" || other.variant == "spinlock";
     EXPECT_EQ(other.refusal.empty(), !by_name_only) << other.refusal;
@@ -61,6 +62,28 @@ TEST(Prediction, IsNearWhatWasMeasured) {
                                    .prediction.time_us;
       EXPECT_NEAR(predicted / measured, 1, 0.3) << reading.pattern << " " << reading.variant << " of " << bytes;
     }
+  }
+}
+
+/// Readings of the same on two H200: docs/measured.md, "Sums in chunks".
+TEST(Prediction, IsNearWhatWasMeasuredOfSumsInChunks) {
+  struct Reading {
+    const char* pattern;
+    int mib;
+    double measured;
+  };
+  constexpr Reading readings[] = {{"reduce_scatter", 16, 30.4}, {"reduce_scatter", 64, 102},
+                                  {"reduce_scatter", 256, 381}, {"reduce_scatter", 1024, 1501},
+                                  {"all_reduce", 16, 53.3},     {"all_reduce", 64, 194},
+                                  {"all_reduce", 256, 741},     {"all_reduce", 1024, 2946}};
+  for (const Reading& reading : readings) {
+    const int shards = find_pattern(reading.pattern)->bus->size_has_world ? 2 : 1;
+    const double predicted = plan(reading.pattern,
+                                  "variant: workgroup_specialized, dtype: bf16, world: 2, shape: {n: " +
+                                      std::to_string((reading.mib << 19) / shards) + "}",
+                                  "sm_90a")
+                                 .prediction.time_us;
+    EXPECT_NEAR(predicted / reading.measured, 1, 0.04) << reading.pattern << " of " << reading.mib << " MiB";
   }
 }
 

@@ -81,6 +81,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: adds, pattern: all_reduce, variant: atomic, dtype: f32, world: 4, shape: {m: 3, n: 333}}",
       "{name: locks, pattern: all_reduce, variant: spinlock, dtype: f16, world: 3, shape: {n: 1000}}",
       "{name: any, pattern: all_reduce, dtype: bf16, world: 3, shape: {n: dynamic}}",
+      "{name: sum_in_chunks, pattern: all_reduce, variant: workgroup_specialized, dtype: f16, world: 5, shape: {n: "
+      "dynamic}}",
       "{name: gather, pattern: all_gather, variant: direct, dtype: f16, world: 5, shape: {m: 3, n: dynamic}}",
       "{name: gather_words, pattern: all_gather, variant: low_latency, dtype: bf16, world: 3, shape: {n: dynamic}}",
       "{name: columns_words, pattern: all_gather, variant: low_latency, shard: n, dtype: f32, world: 2, "
@@ -91,6 +93,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: scatter_words, pattern: reduce_scatter, variant: low_latency, dtype: bf16, world: 4, shape: {n: 37}}",
       "{name: scatter, pattern: reduce_scatter, variant: direct, dtype: f64, op: min, world: 2, shape: {m: dynamic, n: "
       "10}}",
+      "{name: scatter_in_chunks, pattern: reduce_scatter, variant: workgroup_specialized, dtype: bf16, world: 3, "
+      "shape: {m: 5, n: 777}}",
       "{name: transpose_words, pattern: all_to_all, variant: low_latency, dtype: f64, world: 3, "
       "shape: {m: dynamic, n: 7}}",
       "{name: transpose_copies, pattern: all_to_all, variant: copy_engine, dtype: bf16, world: 3, shape: {n: dynamic}}",

@@ -285,7 +285,8 @@ TEST(GpuAllReduce, VariantsAgreeBitwise) {
                     .extents = {{"m", 1}, {"n", 10007}},
                     .config = "blocks: 3, threads: 128"};
       const BuffersOfRanks one_shot = run_operation(build_for_gpu(sample), options).outputs.front().content;
-      for (const char* variant : {"low_latency", "low_latency_two_shot", "two_shot", "ring", "atomic", "spinlock"}) {
+      for (const char* variant :
+           {"low_latency", "low_latency_two_shot", "two_shot", "workgroup_specialized", "ring", "atomic", "spinlock"}) {
         sample.algorithm.variant = variant;
         if (!test::row_of(sample.algorithm)->deterministic && sample.dtype != "i32") continue;
         EXPECT_EQ(run_operation(build_for_gpu(sample), options).outputs.front().content, one_shot) << sample.text();

@@ -44,8 +44,8 @@ TEST_P(Properties, AllReduceVariantsAgreeBitwise) {
     const BuffersOfRanks one_shot =
         apply(Sample{{"all_reduce", "one_shot"}, world(), name}, {{"m", 1}, {"n", 3001}}, inputs);
     for (const auto& output : one_shot) EXPECT_EQ(output, one_shot.front());
-    for (const char* variant :
-         {"one_shot", "low_latency", "low_latency_two_shot", "two_shot", "ring", "atomic", "spinlock"}) {
+    for (const char* variant : {"one_shot", "low_latency", "low_latency_two_shot", "two_shot", "workgroup_specialized",
+                                "ring", "atomic", "spinlock"}) {
       const Sample sample{{"all_reduce", variant}, world(), name};
       if (!test::row_of(sample.algorithm)->deterministic && dtype != Dtype::i32) continue;
       EXPECT_EQ(apply(sample, {{"m", 1}, {"n", 3001}}, inputs), one_shot) << variant << " of " << name;
@@ -67,7 +67,7 @@ TEST_P(Properties, AllGatherAfterReduceScatterIsAllReduce) {
   const std::size_t count = 219;
   const BuffersOfRanks inputs = random_inputs(world(), count * ranks(), Dtype::f32);
   const auto shard = static_cast<std::int64_t>(count);
-  for (const char* variant : {"direct", "low_latency"}) {
+  for (const char* variant : {"direct", "workgroup_specialized", "low_latency"}) {
     const BuffersOfRanks scattered =
         apply(Sample{{"reduce_scatter", variant}, world(), "f32"}, {{"m", 1}, {"n", shard}}, inputs);
     const BuffersOfRanks gathered =
@@ -117,6 +117,7 @@ TEST_P(Properties, OrderOfExecutionChangesNothing) {
                                          {"all_reduce", "low_latency"},
                                          {"all_reduce", "low_latency_two_shot"},
                                          {"all_reduce", "two_shot"},
+                                         {"all_reduce", "workgroup_specialized"},
                                          {"all_reduce", "ring"},
                                          {"all_to_all", "direct"},
                                          {"all_to_all", "low_latency"}}) {

@@ -9,7 +9,7 @@ namespace {
 
 // Its all_reduce is itself made of two, of which the first sums a part of the columns.
 TEST_F(UserFunctions, with_buffers_are_refused_where_results_are_moved) {
-  const std::string shape = "{m: dynamic, n: 4096, k: 16}";
+  const std::string shape = "{m: 524288, n: 4096, k: 16}";
   const std::string bulk = "    variant: bulk_synchronous\n";
   const std::string with_bias = bulk + "    epilogue: {source: w.hip, function: f}\n";
   write("w.hip", "template <typename T> T f(T x, T bias) { return x + bias; }\n");

@@ -68,6 +68,26 @@ std::vector<Work> cost_of_two_shot(const Problem& problem, const Target&, const 
            .signals = 2}};
 }
 
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "all_reduce/workgroup_specialized.hip");
+  const int vector = choose_vector(request, kernel, problem.dtype);
+  auto shard = static_count(problem, {{"m"}, {"n"}});
+  if (shard) shard = divide_up(*shard, problem.world);
+  choose_push_and_reduce(request, kernel, shard, vector);
+  kernel.arguments = place(arguments(problem), alignment_of(problem, vector), {"output"});
+  return draft_of(std::move(kernel), in_place(problem));
+}
+
+/// Pushes in both roles, and nobody loads from others.
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world,
+           .of_links = links_of_pushes,
+           .memory_bytes = 4 * bytes,
+           .signals = 3}};
+}
+
 Draft plan_low_latency(const Request& request) {
   return plan_lines(request, start_kernel(request, "all_reduce/low_latency.hip"),
                     {.arguments = arguments(request.problem),
@@ -226,11 +246,13 @@ Draft plan_reduce_scatter_all_gather(const Request& request) {
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
 constexpr std::array<std::string_view, 2> grid_keys = {"blocks", "threads"};
+constexpr std::array<std::string_view, 5> role_keys = {"blocks", "comm_blocks", "threads", "vector", "chunk"};
 constexpr std::array<std::string_view, 4> ring_keys = {"blocks", "threads", "vector", "chunk"};
 constexpr std::array<std::string_view, 1> one_shot_templates = {"all_reduce/one_shot.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"all_reduce/low_latency.hip"};
 constexpr std::array<std::string_view, 1> low_latency_two_shot_templates = {"all_reduce/low_latency_two_shot.hip"};
 constexpr std::array<std::string_view, 1> two_shot_templates = {"all_reduce/two_shot.hip"};
+constexpr std::array<std::string_view, 1> workgroup_specialized_templates = {"all_reduce/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> ring_templates = {"all_reduce/ring.hip"};
 constexpr std::array<std::string_view, 1> atomic_templates = {"all_reduce/atomic.hip"};
 constexpr std::array<std::string_view, 1> spinlock_templates = {"all_reduce/spinlock.hip"};
@@ -261,6 +283,12 @@ constexpr std::array variants = {
             .keys = keys,
             .plan = plan_two_shot,
             .cost = cost_of_two_shot},
+    Variant{.name = "workgroup_specialized",
+            .summary = "some blocks push chunks of shards, the others reduce those that come and send them to all",
+            .templates = workgroup_specialized_templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
     Variant{.name = "reduce_scatter_all_gather",
             .summary = "the one, then the other, each by the variant that suits it: for large sizes",
             .templates = {},

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "generator/plan/lines.hpp"
+#include "generator/plan/pipeline.hpp"
 #include "generator/plan/planning.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -34,6 +35,25 @@ std::vector<Work> cost_of_direct(const Problem& problem, const Target&, const Dr
   return {{.link_bytes = (problem.world - 1) * bytes, .memory_bytes = (problem.world + 1) * bytes, .signals = 2}};
 }
 
+Draft plan_workgroup_specialized(const Request& request) {
+  const Problem& problem = request.problem;
+  KernelPlan kernel = start_kernel(request, "reduce_scatter/workgroup_specialized.hip");
+  const auto count = static_count(problem, {{"m"}, {"n"}});
+  const int vector = choose_vector(request, kernel, problem.dtype, count);
+  choose_push_and_reduce(request, kernel, count, vector);
+  kernel.arguments = place(arguments(problem), static_cast<int>(vector * iris::bytes_of(problem.dtype)), {});
+  return draft_of(std::move(kernel), in_place);
+}
+
+/// The last chunk is reduced once all have come, which takes as long as two signals.
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target&, const Draft&) {
+  const double bytes = bytes_of_elements(problem);
+  return {{.link_bytes = (problem.world - 1) * bytes,
+           .of_links = links_of_pushes,
+           .memory_bytes = (3 * problem.world - 1) * bytes,
+           .signals = 3}};
+}
+
 Draft plan_low_latency(const Request& request) {
   return plan_lines(request, start_kernel(request, "reduce_scatter/low_latency.hip"),
                     {.arguments = arguments(request.problem),
@@ -47,6 +67,9 @@ std::vector<Work> cost_of_low_latency(const Problem& problem, const Target&, con
 }
 
 constexpr std::array<std::string_view, 3> keys = {"blocks", "threads", "vector"};
+constexpr std::array<std::string_view, 5> role_keys = {"blocks", "comm_blocks", "threads", "vector", "chunk"};
+constexpr std::array<std::string_view, 1> workgroup_specialized_templates = {
+    "reduce_scatter/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> direct_templates = {"reduce_scatter/direct.hip"};
 constexpr std::array<std::string_view, 1> low_latency_templates = {"reduce_scatter/low_latency.hip"};
 
@@ -57,6 +80,12 @@ constexpr std::array variants = {
             .keys = keys,
             .plan = plan_direct,
             .cost = cost_of_direct},
+    Variant{.name = "workgroup_specialized",
+            .summary = "some blocks push chunks of shards, the others sum those that come: for large sizes",
+            .templates = workgroup_specialized_templates,
+            .keys = role_keys,
+            .plan = plan_workgroup_specialized,
+            .cost = cost_of_workgroup_specialized},
     Variant{.name = "low_latency",
             .summary = "the same in words that carry their own flags, without a barrier: for small sizes",
             .templates = low_latency_templates,

@@ -8,7 +8,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_4d924ddc05571228 {
+inline namespace builds_4ee3c7d89ef147c9 {
 
 /// (m,n) -> (m,n): every rank gets the reduction of all inputs
 ///
@@ -42,5 +42,5 @@ class GradientSum {
   iris::Operation operation_;
 };
 
-}  // namespace builds_4d924ddc05571228
+}  // namespace builds_4ee3c7d89ef147c9
 }  // namespace irisgen_kernels

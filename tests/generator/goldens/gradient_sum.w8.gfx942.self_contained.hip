@@ -1129,7 +1129,7 @@ __device__ __forceinline__ Pack<u32, 4> bytes_from(u32 begin, const Pack<u32, 4>
 // --- iris/device/partition.hpp
 
 #ifndef IRIS_DEVICE_PARTITION_HPP
-#define IRIS_DEVICE_PARTITION_HPP 0xa2972bc3
+#define IRIS_DEVICE_PARTITION_HPP 0x796fc17a
 
 /// Who works on what: ranges of elements, groups of threads, and the loop that distributes packs of a range to a group.
 namespace iris::device {
@@ -1212,6 +1212,8 @@ struct PackIndex {
   i64 stride;
 
   __device__ __forceinline__ i64 operator[](int pack) const { return first + pack * stride; }
+  /// The same, so many elements further on.
+  __device__ __forceinline__ PackIndex behind(i64 elements) const { return {first + elements, stride}; }
 };
 
 /// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
@@ -1321,7 +1323,7 @@ __device__ __forceinline__ void for_each_pack_of_rows(ThreadGroup group, i64 row
 }
 
 }  // namespace iris::device
-#elif IRIS_DEVICE_PARTITION_HPP != 0xa2972bc3
+#elif IRIS_DEVICE_PARTITION_HPP != 0x796fc17a
 #error "iris/device/partition.hpp of another version of irisgen is in this translation unit"
 #endif
 

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_64ac32288bd2ebc4 {
+inline namespace builds_aa5e7ae45eafc1a5 {
 
 /// Counts how many values of all ranks fall into each of a number of bins. The bins are divided among the ranks;
 /// whoever finds a value counts it where its bin lives, on top of what has been counted there before.
@@ -45,5 +45,5 @@ class Histogram {
   iris::Operation operation_;
 };
 
-}  // namespace builds_64ac32288bd2ebc4
+}  // namespace builds_aa5e7ae45eafc1a5
 }  // namespace irisgen_kernels

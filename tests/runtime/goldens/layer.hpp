@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_032f644e38803a95 {
+inline namespace builds_a77c68286fb95126 {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_032f644e38803a95
+}  // namespace builds_a77c68286fb95126
 }  // namespace irisgen_kernels

@@ -9,7 +9,7 @@
 #include <span>
 
 namespace irisgen_kernels {
-inline namespace builds_bfb0e7c078a07e66 {
+inline namespace builds_b39d21cea88396b3 {
 
 /// a kernel of the user's own
 ///
@@ -58,5 +58,5 @@ class ScaleShift {
   iris::Operation operation_;
 };
 
-}  // namespace builds_bfb0e7c078a07e66
+}  // namespace builds_b39d21cea88396b3
 }  // namespace irisgen_kernels

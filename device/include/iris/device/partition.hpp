@@ -83,6 +83,8 @@ struct PackIndex {
   i64 stride;
 
   __device__ __forceinline__ i64 operator[](int pack) const { return first + pack * stride; }
+  /// The same, so many elements further on.
+  __device__ __forceinline__ PackIndex behind(i64 elements) const { return {first + elements, stride}; }
 };
 
 /// Calls body(PackIndex<…>) until every element of `range` has been given to one thread of the group: in iterations of
