@@ -47,6 +47,15 @@ std::int64_t largest_size(std::span<const Schedule> schedules, std::size_t kerne
   return largest;
 }
 
+std::int64_t least_size(std::span<const Schedule> schedules, std::size_t kernel) {
+  std::int64_t taken = -1;  // by those before, of any length
+  for (const Schedule& schedule : schedules) {
+    if (launches(schedule, kernel)) return taken + 1;
+    if (schedule.bounds.empty()) taken = std::max(taken, schedule.up_to);
+  }
+  return 0;
+}
+
 std::int64_t largest_length(std::span<const Schedule> schedules, std::size_t kernel, std::string_view extent) {
   return largest_length_of(schedules, extent, [&](const Schedule& schedule) { return launches(schedule, kernel); });
 }

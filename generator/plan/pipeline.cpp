@@ -8,13 +8,12 @@ namespace irisgen {
 namespace {
 
 /// The smallest chunk with which no launch takes more steps than a flag counts (device/signal.hpp), where so many
-/// blocks divide its chunks among them.
-std::int64_t least_chunk(const Request& request, std::int64_t blocks, int vector) {
+/// blocks divide the chunks of so many elements among them.
+std::int64_t least_chunk(const Request& request, std::optional<std::int64_t> elements, std::int64_t blocks,
+                         int vector) {
   constexpr std::int64_t most_steps = std::int64_t{1} << 24;
   constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // that the language allows on all ranks together
-  const std::int64_t elements =
-      static_count(request.problem, {{"m"}, {"n"}}).value_or(most_elements / request.problem.world);
-  return round_up(elements / blocks / most_steps + 1, vector);
+  return round_up(elements.value_or(most_elements / request.problem.world) / blocks / most_steps + 1, vector);
 }
 
 /// A power of two of elements.
@@ -41,9 +40,10 @@ ChunkBytes chunks_to_all(int world) {
 std::int64_t choose_chunk(const Request& request, KernelPlan& kernel, int vector, std::int64_t least,
                           std::int64_t on_gpu) {
   constexpr std::int64_t on_host = 64;  // short messages, too, are several
-  const std::int64_t chunk = decide(request, kernel, "chunk", std::max(least, request.on_host() ? on_host : on_gpu),
-                                    "elements that a block passes on at a time",
-                                    "long enough to hide a signal, short enough that the next rank begins soon");
+  const std::int64_t chunk =
+      decide(request, kernel, "chunk", std::max(least, request.on_host() ? on_host : on_gpu),
+             "elements that a block passes on at a time",
+             "long enough to hide a signal, short enough that who waits for the first begins soon");
   if (chunk < vector || chunk % vector != 0) {
     refuse(
         request, "chunk",
@@ -79,8 +79,8 @@ void choose_pipeline(const Request& request, KernelPlan& kernel, std::optional<s
 
   std::optional<std::int64_t> share = elements;
   if (share) *share = divide_up(*share, blocks);
-  const std::int64_t chunk = choose_chunk(request, kernel, vector, least_chunk(request, blocks, vector),
-                                          best_chunk(share, element_bytes, bytes));
+  const std::int64_t least = least_chunk(request, static_count(request.problem, {{"m"}, {"n"}}), blocks, vector);
+  const std::int64_t chunk = choose_chunk(request, kernel, vector, least, best_chunk(share, element_bytes, bytes));
   choose_unroll(request, kernel, 2, "accesses in flight", std::max<std::int64_t>(chunk / block_takes, 1));
 }
 
@@ -97,18 +97,23 @@ void choose_push_and_reduce(const Request& request, KernelPlan& kernel, std::opt
 
   std::optional<std::int64_t> share = shard;
   if (share) *share = divide_up(*share, pushing);
-  const std::int64_t least = least_chunk(request, std::min(pushing, blocks - pushing), vector);
+  const std::int64_t least = least_chunk(request, shard, std::min(pushing, blocks - pushing), vector);
   const std::int64_t best = best_chunk(share, iris::bytes_of(problem.dtype), chunks_to_all(problem.world));
   const std::int64_t chunk = choose_chunk(request, kernel, vector, least, best);
   choose_unroll(request, kernel, problem.world, "accesses in flight for each rank",
                 std::max<std::int64_t>(chunk / block_takes, 1));
-  constexpr std::int64_t turns = 4;  // twice as many were 1 % faster
+  constexpr std::int64_t most_turns = 4;  // twice as many take 1 % less time, and as much more of the heap
+  const std::int64_t turns = share ? std::clamp<std::int64_t>(divide_up(*share, chunk), 1, most_turns) : most_turns;
   const std::int64_t ring = turns * pushing;
-  add_number(kernel, "ring", ring, "chunks of each rank", "four of each block that pushes: one is read, others arrive");
+  add_number(kernel, "ring", ring, "slots for each other rank", std::to_string(turns) + " for each block that pushes");
   add_types(request, kernel, {.result = true, .accumulate = true});
   add_flags(kernel, blocks * problem.world);
   kernel.workspace =
-      workspace_of(problem, static_cast<int>(problem.world * ring), {}, problem.dtype, static_cast<int>(chunk));
+      workspace_of(problem, static_cast<int>((problem.world - 1) * ring), {}, problem.dtype, static_cast<int>(chunk));
+}
+
+double links_of_pushes(const Target& target) {
+  return target.measured ? 1.05 : 1;
 }
 
 double bytes_of_turn(const KernelPlan& kernel, std::int64_t element_bytes) {

@@ -8,9 +8,9 @@
 /// Kernels whose blocks pass messages on chunk by chunk (device/pipeline.hpp).
 namespace irisgen {
 
-/// How long chunks are on a GPU, in bytes. The first one passes all ranks before the second half of a message can,
-/// which speaks for short ones, and each takes time of its own: the best length grows with the square root of a
-/// message's.
+/// How long chunks are on a GPU, in bytes. Whoever waits for the first one has nothing to do before, and nobody else
+/// has after the last, which speaks for short ones, and each takes time of its own: the best length grows with the
+/// square root of a message's.
 struct ChunkBytes {
   std::int64_t least;
   std::int64_t most;
@@ -27,9 +27,9 @@ void choose_pipeline(const Request& request, KernelPlan& kernel, std::optional<s
 /// many elements, or fewer.
 void choose_push_and_reduce(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> shard, int vector);
 
-/// Of the rate at which blocks fill an H200's links that load from others as well as they store: as measured on two,
-/// 16 MiB to 1 GiB, within 4 %.
-inline constexpr double links_of_pushes = 1.06;
+/// What blocks that do nothing but push reach of a GPU's link_gbs where that is measured: as on two H200, 16 MiB to 1
+/// GiB in chunks, and on four in pushes of all_gather, 64 MiB to 1 GiB, within 4 %.
+double links_of_pushes(const Target& target);
 
 /// What the blocks of a rank pass on at a time.
 double bytes_of_turn(const KernelPlan& kernel, std::int64_t element_bytes);

@@ -82,7 +82,7 @@ struct Part {
 /// What one kernel or copy does on the busiest rank.
 struct Work {
   double link_bytes = 0;       ///< sent over the links
-  double of_links = 1;         ///< the share of their rate that it reaches
+  double of_links = 1;         ///< of the target's rate that it reaches
   bool over_one_link = false;  ///< to one neighbour, rather than to all peers
   double fill_bytes = 0;       ///< that others send, one after another, before a pipeline is full
   double memory_bytes = 0;     ///< read from and written to the rank's own memory meanwhile
@@ -135,7 +135,7 @@ int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t by
                      std::optional<std::int64_t> run);
 
 /// `blocks` that pass on or compute `elements` of a rank (nothing: unknown until the launch, for which there is
-/// `reason`), each `block_takes` of them in an iteration, or so many one after the other in as many `roles`: at most
+/// `reason`), each `block_takes` of them in an iteration, and each of so many `roles` by blocks of its own: at most
 /// `of_links` times as many as keep the links busy.
 std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
                            std::int64_t block_takes, std::int64_t of_links, std::string reason, std::int64_t roles = 1);

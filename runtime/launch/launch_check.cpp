@@ -179,6 +179,7 @@ std::optional<std::int64_t> most_of(const Manifest& manifest, std::size_t kernel
 }
 
 std::int64_t workspace_bytes(const Manifest& manifest, std::size_t kernel, const Extents& capacity) {
+  if (size_of(manifest.problem, capacity) < least_size(manifest.schedules, kernel)) return 0;  // it is never launched
   std::int64_t bytes = 0;
   for (const ByteSize::Term& term : manifest.kernels[kernel].workspace.terms) {
     const auto most = most_of(manifest, kernel, term, capacity);

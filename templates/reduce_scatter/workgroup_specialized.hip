@@ -20,6 +20,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const auto store_sums = [&](const auto& index, const auto& sums) {
     store(output.data, index, output.finish(index, sums));
   };
+  // Without chunks a barrier makes sure that all have started the launch. After either there is nothing left to do.
   if (shards.count == 0) {
     same_block_barrier(launch, Wait::exit);
   } else if (shards.count % Config::vector == 0) {  // else shards are not aligned for packs

@@ -139,5 +139,11 @@ TEST(ForEachPackOfRows, VisitsEachElementOnce) {
   }
 }
 
+TEST(PackIndex, MovesAllPacks) {
+  const PackIndex<4, 2> index = {8, 32};
+  EXPECT_EQ(index.behind(100)[0], 108);
+  EXPECT_EQ(index.behind(100)[1], 140);
+}
+
 }  // namespace
 }  // namespace iris::device::partition_test

@@ -40,13 +40,18 @@ struct Stage {
   }
 };
 
+/// The same for two threads that look.
+struct StageOfTwo : Stage {
+  static constexpr i32 looking_threads = 2;
+};
+
 class PassOn : public ::testing::Test {
  protected:
   /// What one thread of a block of `threads` does, alone.
-  template <i32 threads>
+  template <i32 threads, typename StageType = Stage>
   std::vector<std::string> log_of(u32 thread, i64 chunks, i64 come = 100, i64 late = 100) {
     std::vector<std::string> log;
-    const Stage stage = {log, come, late};
+    const StageType stage = {log, come, late};
     engine_.run(0, thread, [&] { passed_ = pass_on<BlockOf<threads>>(chunks, stage); });
     return log;
   }
@@ -65,6 +70,14 @@ TEST_F(PassOn, LetsAllButTheLastWaveMove) {
 TEST_F(PassOn, LooksForChunksWithTheFirstThreadWhichWaitsForWhatIsNotThere) {
   EXPECT_EQ(log_of<4>(0, 2, 1), (Log{"look 0", "move 0 as 0 of 3", "look 1", "wait 1", "move 1 as 0 of 3"}));
   EXPECT_TRUE(passed_);
+}
+
+TEST_F(PassOn, LooksWithAsManyThreadsAsTheStageSays) {
+  for (const u32 thread : {0, 1}) {
+    EXPECT_EQ((log_of<4, StageOfTwo>(thread, 1, 0).front()), "look 0");
+    EXPECT_EQ((log_of<4, StageOfTwo>(thread, 1, 0).at(1)), "wait 0");
+  }
+  EXPECT_EQ((log_of<4, StageOfTwo>(2, 1, 0)), Log{"move 0 as 2 of 3"});
 }
 
 TEST_F(PassOn, AnnouncesWithTheLastWaveWhatTheOthersHaveMoved) {

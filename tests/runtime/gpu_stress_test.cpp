@@ -72,13 +72,15 @@ std::vector<Sample> samples_of(int world) {
     } else {
       const bool is_exact = !test::row_of(algorithm)->deterministic;  // as it has to be for its bits to be the same
       for (const std::int64_t n : {5, 20000}) {
-        all.push_back({.algorithm = algorithm,
-                       .world = world,
-                       .dtype = is_exact ? "i32"
-                                : n == 5 ? "f32"
-                                         : "bf16",
-                       .extents = test::collective_extents(algorithm, world, 3, n),
-                       .config = test::small_grid(algorithm, 128)});
+        all.push_back(
+            {.algorithm = algorithm,
+             .world = world,
+             .dtype = is_exact ? "i32"
+                      : n == 5 ? "f32"
+                               : "bf16",
+             .extents = test::collective_extents(algorithm, world, 3, n),
+             // Chunks so short that they go round a ring.
+             .config = test::small_grid(algorithm, 128) + (test::has_key(algorithm, "chunk") ? ", chunk: 64" : "")});
       }
     }
   }

@@ -106,6 +106,13 @@ TEST(LaunchCheck, TakesNoMoreWorkspaceThanItsSchedulesNeed) {
   const auto layout = layout_of(manifest, {{"m", 1}, {"n", 1 << 20}});
   EXPECT_EQ(layout.kernels[0].workspace_bytes, 16 * 64);
   EXPECT_EQ(layout.kernels[1].workspace_bytes, 0);
+
+  // And one of a capacity that only the small one's takes.
+  manifest.kernels[1].workspace = {{{4096, {}}}};
+  EXPECT_EQ(layout_of(manifest, {{"m", 1}, {"n", 64}}).kernels[1].workspace_bytes, 0);
+  EXPECT_EQ(layout_of(manifest, {{"m", 1}, {"n", 65}}).kernels[1].workspace_bytes, 4096);
+  manifest.schedules[0].bounds = {{.extent = "n", .multiple_of = 2}};  // so that it leaves some small ones
+  EXPECT_EQ(layout_of(manifest, {{"m", 1}, {"n", 64}}).kernels[1].workspace_bytes, 4096);
 }
 
 /// Few rows go through a buffer, and many do without: there is room for few.

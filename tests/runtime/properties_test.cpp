@@ -130,12 +130,31 @@ TEST_P(Properties, OrderOfExecutionChangesNothing) {
   }
 }
 
+/// Of rings of four slots or more for each that pushes, which go round several times.
+TEST_P(Properties, ChunksThatAreReadLateChangeNothing) {
+  for (const auto& [pattern, of_old] : {std::pair{"all_reduce", "two_shot"}, {"reduce_scatter", "direct"}}) {
+    const std::int64_t shards = std::string(pattern) == "reduce_scatter" ? ranks() : 1;
+    const BuffersOfRanks inputs = random_inputs(world(), static_cast<std::size_t>(501 * shards), Dtype::f32);
+    const Extents extents = {{"m", 1}, {"n", 501}};
+    const BuffersOfRanks expected = apply(Sample{{pattern, of_old}, world(), "f32"}, extents, inputs);
+    for (const char* grid : {"blocks: 4, comm_blocks: 1", "blocks: 4, comm_blocks: 3", "blocks: 5, comm_blocks: 2"}) {
+      Sample sample{{pattern, "workgroup_specialized"}, world(), "f32"};
+      sample.extents = extents;
+      sample.config = std::string(grid) + ", threads: 5, chunk: 4";
+      for (std::uint64_t seed = 0; seed < 8; ++seed)
+        EXPECT_EQ(apply(sample, extents, inputs, seed), expected) << sample.text() << ", seed " << seed;
+    }
+  }
+}
+
 /// On one buffer, a launch after another: rank r's shard of the sums is summed into block r, which then goes to all.
 TEST_P(Properties, ReduceScatterThenAllGatherInPlaceIsAllReduceInPlace) {
   constexpr int rounds = 4;
   constexpr std::int64_t count = 37;
-  for (const auto& [scatter, gather] :
-       {std::pair{"direct", "direct"}, {"low_latency", "copy_engine"}, {"direct", "low_latency"}}) {
+  for (const auto& [scatter, gather] : {std::pair{"direct", "direct"},
+                                        {"low_latency", "copy_engine"},
+                                        {"direct", "low_latency"},
+                                        {"workgroup_specialized", "direct"}}) {
     const Sample scatters{.algorithm = {"reduce_scatter", scatter}, .world = world(), .dtype = "i32", .op = "sum"};
     const Sample gathers{.algorithm = {"all_gather", gather, "m"}, .world = world(), .dtype = "i32"};
     const std::array built{build(scatters), build(gathers)};
@@ -371,14 +390,18 @@ void expect_lengths_in_turn(const BuiltOperation& built, int world, std::uint64_
   });
 }
 
-/// A word that an earlier launch has left at another place of its message is none of this one's.
-TEST(HostLines, OfOtherLengthsInTurnAreRight) {
+/// A word that an earlier launch has left at another place of its message is none of this one's, nor is a chunk in a
+/// slot.
+TEST(HostInTurn, LaunchesOfOtherLengthsAreRight) {
   for (const Algorithm& algorithm : test::every_algorithm()) {
-    if (!algorithm.variant.starts_with("low_latency") || test::is_matmul(algorithm)) continue;
+    const bool in_chunks = algorithm.variant == "workgroup_specialized";
+    if (!(algorithm.variant.starts_with("low_latency") || in_chunks) || test::is_matmul(algorithm)) continue;
     for (const int world : {1, 2, 3, 5}) {
       // So few threads that a rank that is held back may be several launches behind.
-      const Sample sample{
-          .algorithm = algorithm, .world = world, .extents = {{"m", 1}}, .config = "blocks: 1, threads: 32"};
+      const Sample sample{.algorithm = algorithm,
+                          .world = world,
+                          .extents = {{"m", 1}},
+                          .config = in_chunks ? "blocks: 3, threads: 8" : "blocks: 1, threads: 32"};
       const BuiltOperation built = build(sample);
       for (std::uint64_t seed = 0; seed < 20; ++seed) {
         EXPECT_NO_THROW(expect_lengths_in_turn(built, world, seed)) << sample.text() << ", seed " << seed;

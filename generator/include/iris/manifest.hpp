@@ -237,6 +237,8 @@ bool takes(const Bound& bound, std::int64_t length);
 
 /// The largest size for which some schedule launches the kernel of this number; every_size where nothing bounds it.
 std::int64_t largest_size(std::span<const Schedule> schedules, std::size_t kernel);
+/// A size below which none does: 0 where it is not known.
+std::int64_t least_size(std::span<const Schedule> schedules, std::size_t kernel);
 /// The same of the length of one extent.
 std::int64_t largest_length(std::span<const Schedule> schedules, std::size_t kernel, std::string_view extent);
 /// The length of one extent for which some schedule uses the buffer at most.

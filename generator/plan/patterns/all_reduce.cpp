@@ -79,11 +79,12 @@ Draft plan_workgroup_specialized(const Request& request) {
   return draft_of(std::move(kernel), in_place(problem));
 }
 
-/// Pushes in both roles, and nobody loads from others.
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target&, const Draft&) {
+/// Pushes in both roles, and nobody loads from others. A signal says that all have come, and to reduce the last chunk
+/// takes as long as another one; the third says that all results have.
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = 2 * (problem.world - 1) * bytes / problem.world,
-           .of_links = links_of_pushes,
+           .of_links = links_of_pushes(target),
            .memory_bytes = 4 * bytes,
            .signals = 3}};
 }

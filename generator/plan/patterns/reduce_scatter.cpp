@@ -45,11 +45,11 @@ Draft plan_workgroup_specialized(const Request& request) {
   return draft_of(std::move(kernel), in_place);
 }
 
-/// The last chunk is reduced once all have come, which takes as long as two signals.
-std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target&, const Draft&) {
+/// One signal says that all have come; to reduce the last chunk then takes as long as two more.
+std::vector<Work> cost_of_workgroup_specialized(const Problem& problem, const Target& target, const Draft&) {
   const double bytes = bytes_of_elements(problem);
   return {{.link_bytes = (problem.world - 1) * bytes,
-           .of_links = links_of_pushes,
+           .of_links = links_of_pushes(target),
            .memory_bytes = (3 * problem.world - 1) * bytes,
            .signals = 3}};
 }

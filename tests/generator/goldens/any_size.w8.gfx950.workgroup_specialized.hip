@@ -19,7 +19,7 @@ struct Config {
   static constexpr i32 waves_per_eu = 3;
   static constexpr i32 chunk = 4096;  // elements that a block passes on at a time
   static constexpr i32 unroll = 1;    // accesses in flight for each rank
-  static constexpr i32 ring = 256;    // chunks of each rank
+  static constexpr i32 ring = 256;    // slots for each other rank
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;

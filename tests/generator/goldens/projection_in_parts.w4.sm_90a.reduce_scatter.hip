@@ -19,7 +19,7 @@ struct Config {
   static constexpr i32 min_blocks_per_sm = 1;
   static constexpr i32 chunk = 8192;  // elements that a block passes on at a time
   static constexpr i32 unroll = 2;    // accesses in flight for each rank
-  static constexpr i32 ring = 256;    // chunks of each rank
+  static constexpr i32 ring = 256;    // slots for each other rank
   using Element = bf16;
   using Result = bf16;
   using Accumulate = f32;
@@ -43,6 +43,7 @@ __device__ __forceinline__ void kernel(const Context& context, const Config::Ele
   const auto store_sums = [&](const auto& index, const auto& sums) {
     store(output.data, index, output.finish(index, sums));
   };
+  // Without chunks a barrier makes sure that all have started the launch. After either there is nothing left to do.
   if (shards.count == 0) {
     same_block_barrier(launch, Wait::exit);
   } else if (shards.count % Config::vector == 0) {  // else shards are not aligned for packs

@@ -5,11 +5,12 @@
 
 /// A reduce-scatter whose blocks have two roles: the first Config::comm_blocks of them push the other ranks' shards of
 /// this rank's input to them, chunk by chunk, and the rest reduce what has come of its own. Stores to other ranks pass
-/// links faster than loads from them, and no barrier is needed. Chunks arrive in a ring of Config::ring slots, one for
-/// each source, in the launch's ping-pong buffer; who has read a slot tells those who fill it.
+/// links faster than loads from them, and flags that tell of chunks spare the barriers.
 ///
-/// Where a launch has chunks, its sums have waited for those of every rank, so that each has started this launch, and
-/// thus left the one before, before the next one refills the other ping-pong buffer.
+/// Each rank has a ring of Config::ring slots for every other one, in the launch's ping-pong buffer. A slot is filled
+/// again once its reader has told that it has read it. No launch waits for the last ring of chunks to be read: whoever
+/// fills the same buffer again, two launches later, knows that all had started the launch between, since it has waited
+/// for their chunks of that one.
 namespace iris::device {
 
 template <typename Config>
@@ -18,8 +19,9 @@ template <typename Config>
 inline constexpr i32 reducing_blocks = Config::blocks - Config::comm_blocks;
 
 /// The chunks of all shards, of which the longest has so many elements. A shard is cut into a share for each pushing
-/// block, and that into chunks, of which every share counts as many as the longest one. All ranks number them alike:
-/// the first of every share, then the second. Reducing blocks take them in turn.
+/// block, and a share into chunks; each share counts as many as the longest one, the last of which may be empty. All
+/// ranks number them alike: the first chunk of every share, then the second of every share, and so on. Reducing blocks
+/// take them in turn.
 template <typename Config>
 struct ShardChunks {
   i64 longest;
@@ -36,20 +38,21 @@ struct ShardChunks {
   }
 };
 
-/// One of the two roles, a Stage of pass_on().
+/// What both roles know: where chunks are on their way, and the flags by which ranks tell each other of them.
 template <typename Config>
 struct ShardRole {
   using Element = typename Config::Element;
 
   const Launch<Config>& launch;
   ShardChunks<Config> chunks;
-  Element* ring;
+  Element* rings;
 
-  __device__ __forceinline__ Element* slot(i32 source, i64 number) const {
-    return ring + (i64{source} * Config::ring + number % Config::ring) * Config::chunk;
+  /// Where a chunk arrives on the rank that reduces it, from that which is `offset` after it, 1 or more.
+  __device__ __forceinline__ Element* slot(i32 offset, i64 number) const {
+    return rings + (i64{offset - 1} * Config::ring + number % Config::ring) * Config::chunk;
   }
 
-  /// What ranks tell each other in, one flag for each of them.
+  /// One for each rank, from the first on, and the step that it has to come to.
   struct Flags {
     i64 first;
     u32 step;
@@ -66,21 +69,25 @@ struct ShardRole {
             static_cast<u32>(number / blocks)};
   }
 
-  __device__ __forceinline__ bool all_have_come(const Flags& flags) const {
+  /// A thread for each of the others, as far as a block has so many.
+  static constexpr i32 looking_threads = Config::threads < Config::world - 1 ? Config::threads : Config::world - 1;
+
+  /// Of those peers that are this thread's own.
+  __device__ __forceinline__ bool have_come(const Flags& flags) const {
     bool all = true;
 #pragma unroll 1
-    for (i32 offset = 1; offset < Config::world; ++offset) {
-      all = iris::device::has_come(launch, flags.first + peer_at<Config::world>(launch.context, offset), flags.step) &&
-            all;
+    for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
+      const i32 peer = peer_at<Config::world>(launch.context, offset);
+      all = iris::device::has_come(launch, flags.first + peer, flags.step) && all;
     }
     return all;
   }
-  __device__ __forceinline__ bool wait_for_all(const Flags& flags) const {
+  __device__ __forceinline__ bool wait_for(const Flags& flags) const {
     bool all = true;
 #pragma unroll 1
-    for (i32 offset = 1; offset < Config::world; ++offset) {
+    for (i32 offset = 1 + thread_index(); offset < Config::world; offset = next_own_peer<Config>(offset)) {
       const i32 peer = peer_at<Config::world>(launch.context, offset);
-      all = all && wait_acquire(launch, flags.first + peer, flags.step, peer, Wait::step);
+      all = wait_acquire(launch, flags.first + peer, flags.step, peer, Wait::step) && all;
     }
     return all;
   }
@@ -93,6 +100,7 @@ struct ShardRole {
   }
 };
 
+/// A Stage of pass_on() that pushes this block's share of all other shards.
 template <i32 vector, typename Config, typename Shards>
 struct PushShards : ShardRole<Config> {
   using Role = ShardRole<Config>;
@@ -103,22 +111,22 @@ struct PushShards : ShardRole<Config> {
   __device__ __forceinline__ i64 steps() const { return this->chunks.of_share(); }
 
   __device__ __forceinline__ bool has_come(i64 step) const {
-    return number(step) < Config::ring || this->all_have_come(Role::read(number(step) - Config::ring));
+    return number(step) < Config::ring || this->have_come(Role::read(number(step) - Config::ring));
   }
   __device__ __forceinline__ bool wait(i64 step) const {
-    return this->wait_for_all(Role::read(number(step) - Config::ring));
+    return this->wait_for(Role::read(number(step) - Config::ring));
   }
   __device__ __forceinline__ void move(i64 step, ThreadGroup threads) const {
     constexpr i32 others = Config::world > 1 ? Config::world - 1 : 1;
     const Context& context = this->launch.context;
 #pragma unroll 1
     for (i32 turn = 1; turn < Config::world; ++turn) {
-      // Blocks begin with different ones, so that all links are busy.
-      const i32 peer = peer_at<Config::world>(context, 1 + (block_index() + turn) % others);
+      const i32 offset = 1 + (block_index() + turn) % others;  // blocks begin with different ones: all links are busy
+      const i32 peer = peer_at<Config::world>(context, offset);
       const Range shard = shards.of(peer);
       const Range range = this->chunks.at(number(step), shard.end - shard.begin);
       const auto* const from = input + shard.begin + range.begin;
-      auto* const to = heap_on_rank(context, this->slot(context.rank, number(step)), peer);
+      auto* const to = heap_on_rank(context, this->slot(Config::world - offset, number(step)), peer);
       for_each_pack<vector, Config::unroll>(threads, {0, range.end - range.begin},
                                             [&](const auto& index) { store(to, index, load(from, index)); });
     }
@@ -128,6 +136,7 @@ struct PushShards : ShardRole<Config> {
   }
 };
 
+/// A Stage of pass_on() that reduces the chunks of this rank's shard that are this block's.
 template <i32 vector, typename Config, typename Shards, typename Store>
 struct ReduceShard : ShardRole<Config> {
   using Role = ShardRole<Config>;
@@ -138,12 +147,14 @@ struct ReduceShard : ShardRole<Config> {
   __device__ __forceinline__ static i64 number(i64 step) {
     return step * reducing_blocks<Config> + block_index() - pushing_blocks<Config>;
   }
+  /// None of a block whose first chunk is not there.
   __device__ __forceinline__ i64 steps() const {
-    return divide_up(this->chunks.total() - number(0), reducing_blocks<Config>);
+    const i64 left = this->chunks.total() - number(0);
+    return left > 0 ? divide_up(left, reducing_blocks<Config>) : 0;
   }
 
-  __device__ __forceinline__ bool has_come(i64 step) const { return this->all_have_come(Role::pushed(number(step))); }
-  __device__ __forceinline__ bool wait(i64 step) const { return this->wait_for_all(Role::pushed(number(step))); }
+  __device__ __forceinline__ bool has_come(i64 step) const { return this->have_come(Role::pushed(number(step))); }
+  __device__ __forceinline__ bool wait(i64 step) const { return this->wait_for(Role::pushed(number(step))); }
   __device__ __forceinline__ void move(i64 step, ThreadGroup threads) const {
     const i32 own = this->launch.context.rank;
     const Range shard = shards.of(own);
@@ -151,7 +162,8 @@ struct ReduceShard : ShardRole<Config> {
     const typename Config::Element* sources[Config::world];
 #pragma unroll
     for (i32 rank = 0; rank < Config::world; ++rank) {
-      sources[rank] = rank == own ? input + shard.begin : this->slot(rank, number(step)) - range.begin;
+      const i32 offset = rank < own ? rank - own + Config::world : rank - own;
+      sources[rank] = rank == own ? input + shard.begin : this->slot(offset, number(step)) - range.begin;
     }
     for_each_pack<vector, Config::unroll>(threads, range, [&](const auto& index) {
       store_sums(index, load_and_reduce<Config, typename Config::Operation>(sources, index));
