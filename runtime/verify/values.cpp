@@ -116,23 +116,26 @@ struct Deviation {
   double severity;
 };
 
+constexpr Deviation none = {.error = 0, .wrong = false, .severity = 0};
+constexpr Deviation of_nan = {.error = std::numeric_limits<double>::quiet_NaN(),
+                              .wrong = true,
+                              .severity = std::numeric_limits<double>::infinity()};
+
 Deviation deviation(double actual, double expected, double tolerance, Dtype dtype) {
-  if (std::isnan(actual) || std::isnan(expected)) {
-    const bool wrong = std::isnan(actual) != std::isnan(expected);
-    return {.error = wrong ? std::numeric_limits<double>::quiet_NaN() : 0,
-            .wrong = wrong,
-            .severity = wrong ? std::numeric_limits<double>::infinity() : 0};
-  }
-  if (actual == expected) return {.error = 0, .wrong = false, .severity = 0};
+  if (std::isnan(actual) || std::isnan(expected)) return std::isnan(actual) == std::isnan(expected) ? none : of_nan;
+  if (actual == expected) return none;
   const double outermost = expected + std::copysign(tolerance, actual);
-  if (std::isinf(actual) && !std::isinf(expected) && round_to(outermost, dtype) == actual) {
-    return {.error = 0, .wrong = false, .severity = 0};
-  }
+  if (std::isinf(actual) && !std::isinf(expected) && round_to(outermost, dtype) == actual) return none;
   const double error = std::fabs(actual - expected);
   const bool wrong = !(error <= tolerance);
   return {.error = error,
           .wrong = wrong,
           .severity = tolerance > 0 ? error / tolerance : std::numeric_limits<double>::infinity()};
+}
+
+/// Whether an element is as it was before a launch.
+bool is_poisoned(std::span<const std::byte> element, Dtype dtype) {
+  return std::ranges::all_of(element, [&](std::byte byte) { return byte == std::byte{poison_byte(dtype)}; });
 }
 
 }  // namespace
@@ -180,10 +183,15 @@ Comparison compare(std::span<const std::byte> actual, Dtype dtype, const irisgen
     throw std::invalid_argument("a buffer of " + std::to_string(values.size()) + " elements is compared with " +
                                 std::to_string(expected.value.size()) + " expected values");
   }
+  const auto element_bytes = static_cast<std::size_t>(bytes_of(dtype));  // of 1 the poison is the only negative NaN
   Comparison result;
   double worst = -1;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Deviation found = deviation(values[i], expected.value[i], expected.tolerance[i], dtype);
+    Deviation found = deviation(values[i], expected.value[i], expected.tolerance[i], dtype);
+    if (element_bytes > 1 && std::isnan(expected.value[i]) &&
+        is_poisoned(actual.subspan(i * element_bytes, element_bytes), dtype)) {
+      found = of_nan;
+    }
     if (found.wrong) ++result.wrong;
     if (found.severity <= worst) continue;
     worst = found.severity;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -157,6 +158,20 @@ TEST(Compare, TellsNaNFromNumbers) {
   EXPECT_TRUE(compare_doubles({nan}, {nan}, {0}).passed());
   EXPECT_FALSE(compare_doubles({nan}, {1.0}, {1e300}).passed());
   EXPECT_FALSE(compare_doubles({1.0}, {nan}, {1e300}).passed());
+}
+
+/// Where a result is to be NaN, the NaN that stood there before a launch is none.
+TEST(Compare, TellsNaNFromWhatNobodyHasWritten) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64}) {
+    const auto nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<std::byte> actual = to_bytes(std::vector{nan, -nan, nan}, dtype);
+    const irisgen::Expectation expected = {.value = {nan, nan, nan}, .tolerance = {0, 0, 0}};
+    EXPECT_EQ(compare(actual, dtype, expected).wrong, 0);
+    const auto last = actual.size() / 3 * 2;
+    std::fill(actual.begin() + static_cast<std::ptrdiff_t>(last), actual.end(), std::byte{poison_byte(dtype)});
+    EXPECT_EQ(compare(actual, dtype, expected).wrong, 1);
+    EXPECT_EQ(compare(actual, dtype, expected).index, 2);
+  }
 }
 
 TEST(Compare, AcceptsAnInfinityWhereTheSumOverflows) {

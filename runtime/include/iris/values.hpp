@@ -36,7 +36,8 @@ struct Comparison {
   bool passed() const { return wrong == 0; }
 };
 
-/// Checks every element. NaN is right where NaN is expected; an infinity is right where it is expected or where the
+/// Checks every element. NaN is right where NaN is expected, but not the one that poison_byte() left there, where a
+/// type has several of each sign: nobody has written it. An infinity is right where it is expected or where the
 /// expected value, its tolerance added, rounds to it. Throws std::invalid_argument if the sizes differ.
 Comparison compare(std::span<const std::byte> actual, Dtype dtype, const irisgen::Expectation& expected);
 
