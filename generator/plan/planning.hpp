@@ -140,10 +140,15 @@ int choose_vector_of(const Request& request, KernelPlan& kernel, std::int64_t by
 std::int64_t decide_blocks(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
                            std::int64_t block_takes, std::int64_t of_links, std::string reason, std::int64_t roles = 1);
 /// `threads` and `blocks` of a kernel whose ranks each handle `elements` (nothing: unknown until the launch) in
-/// accesses of `vector`, for bound_grid() to check.
-void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
+/// accesses of `vector`, for bound_grid() to check; `of_links` as above.
+void decide_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
+                 std::int64_t of_links = 1);
 /// Both.
-void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector);
+void choose_grid(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements, int vector,
+                 std::int64_t of_links = 1);
+/// The same of a kernel that does nothing but push `elements` to each other rank.
+void choose_grid_of_pushes(const Request& request, KernelPlan& kernel, std::optional<std::int64_t> elements,
+                           int vector);
 
 /// The most of what a kernel that waits for nobody takes of a GPU, to read and write memory at its full speed.
 struct LocalGrid {

@@ -63,6 +63,19 @@ TEST(MakePlan, RefusesAWorldThatTheTargetCannotHold) {
       << message;
 }
 
+/// As was the fastest of those measured on two and on four H200s and H100s: docs/measured.md, "What limits large
+/// collectives".
+TEST(MakePlan, PushesLongShardsByMoreBlocks) {
+  for (const char* pattern : {"all_gather", "all_to_all"}) {
+    const auto blocks = [&](const std::string& n) {
+      return number(plan(pattern, "variant: direct, dtype: bf16, world: 4, shape: {n: " + n + "}", "sm_90a"), "blocks");
+    };
+    EXPECT_EQ(blocks("4194296"), 64) << pattern;
+    EXPECT_EQ(blocks("4194304"), 128) << pattern;
+    EXPECT_EQ(blocks("dynamic"), 64) << pattern;
+  }
+}
+
 TEST(MakePlan, BoundsRegistersSoThatTheWholeGridIsResident) {
   const auto bound = [](const char* dtype, const char* target, const char* name, const std::string& config = "") {
     const Plan plan =

@@ -33,7 +33,7 @@ Draft plan_direct(const Request& request) {
   const auto count = static_count(problem, {{"m"}, {"n"}});
   const int vector =
       choose_vector(request, kernel, problem.dtype, by_columns(problem) ? static_length(problem, {"n"}) : count);
-  choose_grid(request, kernel, count, vector);
+  choose_grid_of_pushes(request, kernel, count, vector);
   choose_unroll(request, kernel, 2);
   add_types(request, kernel, {});
   add_flags(kernel);

@@ -19,7 +19,7 @@ Draft plan_direct(const Request& request) {
   const Problem& problem = request.problem;
   KernelPlan kernel = start_kernel(request, "all_to_all/direct.hip");
   const int vector = choose_vector(request, kernel, problem.dtype, static_length(problem, {"n"}));
-  choose_grid(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
+  choose_grid_of_pushes(request, kernel, static_count(problem, {{"m"}, {"n"}}), vector);
   choose_unroll(request, kernel, problem.world, "accesses in flight for each rank");
   add_types(request, kernel, {});
   add_flags(kernel);
