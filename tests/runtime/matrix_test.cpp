@@ -279,8 +279,8 @@ TEST(HostBySize, EverySizeIsRight) {
   const BuiltOperation built =
       with_near_limits({.algorithm = {"all_reduce", "auto"}, .world = 3, .dtype = "bf16"}, 1000);
   ASSERT_EQ(built.manifest.variant, "by_size");
-  ASSERT_EQ(built.manifest.schedules.size(), 4U);
-  for (const std::int64_t n : {0, 1, 1000, 1001, 2000, 2001, 3000, 3001, 5000})
+  ASSERT_EQ(built.manifest.schedules.size(), 5U);
+  for (const std::int64_t n : {0, 1, 1000, 1001, 2000, 2001, 3000, 3001, 4000, 4001, 6000})
     expect_right(built, {{"m", 1}, {"n", n}});
 }
 
