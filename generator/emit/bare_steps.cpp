@@ -60,6 +60,20 @@ std::size_t steps_of_loop(std::span<const Step> steps, int world) {
   return 0;
 }
 
+/// Rows of a block that a copy is about.
+struct Rows {
+  Amount first;
+  Amount count;
+};
+
+/// Those of a portion of a block whose rows are known.
+Rows rows_of(const iris::Portion& portion, std::int64_t rows) {
+  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
+  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
+  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
+  return {first, std::min(rows - first, granules * portion.granule)};
+}
+
 /// Writes the steps of one schedule as C++.
 class StepWriter {
  public:
@@ -90,10 +104,12 @@ class StepWriter {
     text_ += indent_ + "for (int offset = 1; offset < world; ++offset) {\n" + indent_ +
              "  const int peer = (rank_.rank + offset) % world;\n";
     indent_ += "  ";
+    const std::size_t portions_before = portions_.size();
     for (const Step& step : body) {
       const Statement statement = statement_of(step, "peer");
       text_ += statement.before + checked(statement.call);
     }
+    portions_.resize(portions_before);
     indent_.resize(indent_.size() - 2);
     text_ += indent_ + "}\n";
   }
@@ -108,7 +124,8 @@ class StepWriter {
   }
   Statement statement_of(const LaunchStep& step, int stream);
   std::string blocks_text(const LaunchStep& step) const;
-  Statement statement_of(const CopyStep& step, int stream, const std::string& peer) const;
+  Statement statement_of(const CopyStep& step, int stream, const std::string& peer);
+  Rows rows_of_portion(const iris::Portion& portion, const Amount& rows, std::string& before);
   Statement statement_of(const SignalStep& step, int stream, const std::string& peer) const;
   std::string map_text(const iris::MatrixMap& map) const;
 
@@ -130,6 +147,7 @@ class StepWriter {
   std::string api_;
   std::string indent_;
   std::string text_;
+  std::vector<std::string> portions_;  // what those in scope are, each of which `portion_`, and its index, names
 };
 
 std::string StepWriter::map_text(const iris::MatrixMap& map) const {
@@ -199,18 +217,18 @@ Statement StepWriter::statement_of(const LaunchStep& step, int stream) {
   return {std::move(text), api_ + "GetLastError()"};
 }
 
-/// Rows of a block that a copy is about.
-struct Rows {
-  Amount first;
-  Amount count;
-};
-
-/// Those of a portion of a block whose rows are known.
-Rows rows_of(const iris::Portion& portion, std::int64_t rows) {
-  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
-  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
-  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
-  return {first, std::min(rows - first, granules * portion.granule)};
+/// Of a block whose rows are known only in a launch: by a variable, defined in `before` where none in scope is the
+/// same.
+Rows StepWriter::rows_of_portion(const iris::Portion& portion, const Amount& rows, std::string& before) {
+  const std::string definition = "rows_of_portion(" + rows.text() + ", " + std::to_string(portion.number) + ", " +
+                                 std::to_string(portion.count) + ", " + std::to_string(portion.granule) + ")";
+  const auto found = std::ranges::find(portions_, definition);
+  const std::string name = "portion_" + std::to_string(found - portions_.begin());
+  if (found == portions_.end()) {
+    portions_.push_back(definition);
+    before += indent_ + "const Rows " + name + " = " + definition + ";\n";
+  }
+  return {Amount::named(name + ".first"), Amount::named(name + ".count")};
 }
 
 /// `(rank_.rank * rows + first) * row_bytes`, multiplied out.
@@ -221,7 +239,7 @@ std::string offset_text(const Amount& block, const Amount& rows, const Amount& f
   return sum_text({is_number ? Amount::named(whole.text() + "LL") * block : whole * block, row_bytes * first});
 }
 
-Statement StepWriter::statement_of(const CopyStep& step, int stream, const std::string& peer) const {
+Statement StepWriter::statement_of(const CopyStep& step, int stream, const std::string& peer) {
   const std::string to_peer = peer_text(step.peer_offset, peer);
   const Amount rows = length_of(step.shape.front(), plan_);
   Amount row_bytes = iris::bytes_of(dtype_of(plan_, step.from));
@@ -232,11 +250,7 @@ Statement StepWriter::statement_of(const CopyStep& step, int stream, const std::
   if (rows.is_known()) {
     copied = rows_of(step.portion, rows.known());
   } else if (step.portion.count > 1) {
-    const std::string name = "portion_" + std::to_string(step.portion.number);
-    statement.before = indent_ + "const Rows " + name + " = rows_of_portion(" + rows.text() + ", " +
-                       std::to_string(step.portion.number) + ", " + std::to_string(step.portion.count) + ", " +
-                       std::to_string(step.portion.granule) + ");\n";
-    copied = {Amount::named(name + ".first"), Amount::named(name + ".count")};
+    copied = rows_of_portion(step.portion, rows, statement.before);
   }
   statement.call = "copy(" + name_in_launch(step.from) + ", " +
                    offset_text(number_of(step.from_block, to_peer), rows, copied.first, row_bytes) + ", " +
@@ -364,7 +378,13 @@ std::string bare_step(const std::string& call, std::string_view api, std::string
   const std::string below = std::string(indent) + "        " + whole + ";\n";
   if (below.size() <= max_line + 1) return head.substr(0, head.size() - 1) + "\n" + below + second;
   const std::size_t arguments = whole.find('(') + 1;
-  return lay_out_signature(head + whole.substr(0, arguments), whole.substr(arguments), ";") + "\n" + second;
+  const auto behind = [&](const std::string& begin) {
+    return lay_out_signature(begin + whole.substr(0, arguments), whole.substr(arguments), ";") + "\n";
+  };
+  const std::string beside = behind(head);
+  const std::string under = head.substr(0, head.size() - 1) + "\n" + behind(std::string(indent) + "        ");
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  return (lines(under) <= lines(beside) ? under : beside) + second;
 }
 
 std::string entry_in_bare(const KernelPlan& kernel) {
