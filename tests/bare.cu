@@ -15,6 +15,7 @@
 
 #include "layer.w2.sm_90a.bare.hpp"
 #include "parts.w2.sm_90a.bare.hpp"
+#include "portions.w2.sm_90a.bare.hpp"
 #include "rows.w2.sm_90a.bare.hpp"
 #include "total.w2.sm_90a.bare.hpp"
 
@@ -91,10 +92,13 @@ class Ranks {
       check(cudaSetDevice(rank));
       check(cudaMallocHost(&mine.fault, sizeof *mine.fault));
       *mine.fault = {};
-      if constexpr (requires { mine.streams; })
-        check(cudaStreamCreateWithFlags(&mine.streams[0], cudaStreamNonBlocking));
+      if constexpr (requires { mine.streams; }) {
+        for (cudaStream_t& other : mine.streams) check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+      }
       if constexpr (requires { mine.event; }) check(cudaEventCreateWithFlags(&mine.event, cudaEventDisableTiming));
-      if constexpr (requires { mine.streams; }) copy_once(rank, mine.streams[0]);
+      if constexpr (requires { mine.streams; }) {
+        for (cudaStream_t other : mine.streams) copy_once(rank, other);
+      }
       copy_once(rank, streams_[rank]);
       launchers_.emplace_back(mine, capacity...);
     }
@@ -276,29 +280,30 @@ void layer() {
   }
 }
 
-void parts() {
-  begin("parts");
+template <typename Launcher>
+void parts(const char* name) {
+  begin(name);
   constexpr int64_t capacity = 512;
-  const Ranks<PartsW2> ranks(1 << 20, capacity);
+  const Ranks<Launcher> ranks(1 << 20, capacity);
   for (int launch = 0; launch < 20; ++launch) {
     const int64_t m = capacity - 2 * launch;
     for (int rank = 0; rank < world; ++rank) {
-      fill(ranks.buffer<BFloat16>(rank, 0), m * 1024, rank, launch);
-      fill(ranks.buffer<BFloat16>(rank, 1), 1024 * 512, rank, launch + 1);
+      fill(ranks.template buffer<BFloat16>(rank, 0), m * 1024, rank, launch);
+      fill(ranks.template buffer<BFloat16>(rank, 1), 1024 * 512, rank, launch + 1);
     }
     ranks.launch([&](int rank) {
-      return ranks.launcher(rank).launch(ranks.buffer<BFloat16>(rank, 0), ranks.buffer<BFloat16>(rank, 1),
-                                         ranks.buffer<BFloat16>(rank, 2), m, ranks.stream(rank));
+      return ranks.launcher(rank).launch(ranks.template buffer<BFloat16>(rank, 0), ranks.template buffer<BFloat16>(rank, 1),
+                                         ranks.template buffer<BFloat16>(rank, 2), m, ranks.stream(rank));
     });
     for (int rank = 0; rank < world; ++rank) {
-      const std::vector<BFloat16> results = read(ranks.buffer<BFloat16>(rank, 2), m / 2 * 512);
+      const std::vector<BFloat16> results = read(ranks.template buffer<BFloat16>(rank, 2), m / 2 * 512);
       for (int64_t i = launch; i < m / 2 * 512; i += 31) {
         const int64_t row = rank * (m / 2) + i / 512;
         const float first = product(row, i % 512, 0, 0, launch);
         const float second = product(row, i % 512, 1, 1, launch);
         expect(is_close(from_bits(results[static_cast<std::size_t>(i)]), first + second,
                         std::abs(first) + std::abs(second)),
-               "parts", i);
+               name, i);
       }
     }
   }
@@ -331,10 +336,12 @@ int main(int count, char**) {
   load<RowsW2>();
   load<LayerW2>();
   load<PartsW2>();
+  load<PortionsW2>();
   total();
   rows();
   layer();
-  parts();
+  parts<PartsW2>("parts");
+  parts<PortionsW2>("portions");
   fault();
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

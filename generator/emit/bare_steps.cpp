@@ -396,7 +396,9 @@ std::string name_in_launch(const std::string& name) {
   constexpr std::array<std::string_view, 11> taken = {"context", "copy",       "error",          "kernel",
                                                       "offset",  "peer",       "size",           "stream",
                                                       "wait",    "tensor_map", "rows_of_portion"};
-  return std::ranges::find(taken, name) == taken.end() && name != "world" ? name : name + "_";
+  const bool is_taken =
+      std::ranges::find(taken, name) != taken.end() || name == "world" || name.starts_with("portion_");
+  return is_taken ? name + "_" : name;
 }
 
 }  // namespace irisgen

@@ -96,6 +96,10 @@ std::string entry(const KernelPlan& kernel, Platform platform) {
     if (extent.dynamic) parameters.push_back("i64 " + name);
     values.push_back(value_of(name, extent));
   }
+  if (!kernel.launch_number.empty()) {
+    parameters.push_back("i64 " + kernel.launch_number);
+    values.push_back(kernel.launch_number);
+  }
   if (kernel.source) {
     values = user_values(kernel);
     for (const SourceParameter& parameter : kernel.source->parameters) {

@@ -26,6 +26,7 @@ using ExtentMap = std::vector<std::pair<std::string, Dimension>>;
 
 /// A dimension of the part as one of the whole.
 Dimension translate(const Dimension& dimension, const ExtentMap& extents) {
+  if (dimension.extent.empty()) return dimension;  // a number
   const Dimension& whole = mapped(extents, dimension.extent);
   const bool is_whole = dimension.factor == 1 && dimension.divisor == 1 && dimension.multiple == 1;
   if (whole.multiple != 1 && !is_whole)

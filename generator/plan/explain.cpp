@@ -136,8 +136,10 @@ std::string owner_text(int peer_offset) {
 std::string words_of(const Plan& plan, const iris::Step& step) {
   std::string text = step.stream == 0 ? "" : "stream " + std::to_string(step.stream) + ": ";
   if (const auto* launch = std::get_if<iris::LaunchStep>(&step.action)) {
-    return text + "launch " + name_of(plan.kernels[static_cast<std::size_t>(launch->kernel)]) + "(" +
-           join(launch->buffers) + ")";
+    const KernelPlan& kernel = plan.kernels[static_cast<std::size_t>(launch->kernel)];
+    text += "launch " + name_of(kernel) + "(" + join(launch->buffers) + ")";
+    if (kernel.launch_number.empty()) return text;
+    return text + ", " + kernel.launch_number + " " + std::to_string(launch->extents.back().offset);
   }
   if (const auto* copy = std::get_if<iris::CopyStep>(&step.action)) {
     return text + "copy " + portion_text(copy->portion) + copy->from + " to " + owner_text(copy->peer_offset) +

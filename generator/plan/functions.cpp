@@ -176,14 +176,15 @@ bool writes_output(const Draft& draft, std::size_t kernel) {
   });
 }
 
-/// Buffers of a draft go by their names.
-void refuse_name_of_intermediate(const Request& request, const FunctionPlan& function, const Draft& draft) {
+/// Buffers of a draft go by their names, and what the kernel is passed by its own.
+void refuse_name_of_own(const Request& request, const FunctionPlan& function, const Draft& draft,
+                        const KernelPlan& kernel) {
   for (const Argument& argument : function.arguments) {
-    if (std::ranges::find(draft.intermediates, argument.name, &iris::Intermediate::name) == draft.intermediates.end())
-      continue;
+    const bool is_buffer = std::ranges::count(draft.intermediates, argument.name, &iris::Intermediate::name) > 0;
+    if (!is_buffer && argument.name != kernel.launch_number) continue;
     refuse(request, "",
-           std::string(request.variant) + " has a buffer '" + argument.name + "' of its own; rename the parameter of " +
-               function.source.entry);
+           std::string(request.variant) + " has a " + (is_buffer ? "buffer" : "number") + " '" + argument.name +
+               "' of its own; rename the parameter of " + function.source.entry);
   }
 }
 
@@ -290,7 +291,7 @@ void attach_functions(const Request& request, const Variant& variant, std::span<
       refuse(request, "",
              words + " that has buffers: it makes the results in parts, and moves them then; take another variant");
     }
-    refuse_name_of_intermediate(request, function, draft);
+    refuse_name_of_own(request, function, draft, draft.kernels[kernel]);
     const FunctionPlan placed = in_pairs(function, request.problem, draft.kernels[kernel]);
     attach(draft.kernels[kernel], placed);
     pass_buffers(placed, kernel, draft);

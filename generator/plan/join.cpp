@@ -92,8 +92,9 @@ bool are_same(const KernelPlan& one, const KernelPlan& other) {
   return one.problem == other.problem && one.variant == other.variant && one.template_path == other.template_path &&
          one.source == other.source && std::ranges::equal(one.functions, other.functions, same_function) &&
          std::ranges::equal(one.constants, other.constants, same_constant) && one.arguments == other.arguments &&
-         one.waits == other.waits && one.waits_for_ranks == other.waits_for_ranks && one.flags == other.flags &&
-         one.workspace == other.workspace && one.maps == other.maps && one.tiles == other.tiles;
+         one.launch_number == other.launch_number && one.waits == other.waits &&
+         one.waits_for_ranks == other.waits_for_ranks && one.flags == other.flags && one.workspace == other.workspace &&
+         one.maps == other.maps && one.tiles == other.tiles;
 }
 
 std::vector<int> add_draft(Chosen& joined, const Draft& draft, std::vector<iris::Schedule> schedules,

@@ -49,7 +49,7 @@ double longer_beside_blocks(const Products& products, const Tiles& tiles) {
 }
 
 bool has_links(const Products& products) {
-  return products.sent_bytes > 0 || products.shipped_bytes > 0;
+  return products.sent_bytes > 0 || products.shipped_bytes > 0 || products.leaves_by_copy_engine;
 }
 
 /// Whether blocks send their tiles, and sum those that have come, beside their products.
@@ -60,7 +60,7 @@ bool is_summed_beside(const Products& products) {
 /// Of the rate that the chip's power sustains, beside what crosses links: copies take part of it, those of blocks more
 /// than a copy engine's, and narrow tiles more for each sum. Measured on H200s.
 double share_beside_links(const Products& products, const Tiles& tiles) {
-  if (products.by_copy_engine) return 0.92;
+  if (products.by_copy_engine || products.leaves_by_copy_engine) return 0.92;
   if (!is_summed_beside(products)) return 0.88;
   return tiles.n <= 128 ? 0.87 : 1;
 }

@@ -31,20 +31,21 @@ struct Products {
   Dimension rows;
   Dimension columns;
   int count = 1;
-  Dimension a_rows;              ///< of the argument `a`
-  bool gathers_rows = false;     ///< of A, which come from other ranks meanwhile
-  bool rows_together = false;    ///< come to lie in one matrix with this rank's, in the workspace
-  bool moves_by_blocks = false;  ///< some of the grid's blocks do not multiply
-  bool sends_beside = false;     ///< blocks send operands beside their products
-  bool by_copy_engine = false;   ///< rows come into the buffer `gathered` without blocks
-  std::int64_t copies = 0;       ///< of a rank, then
-  double sent_bytes = 0;         ///< of operands, over the links, of a static problem
-  double shipped_bytes = 0;      ///< of finished tiles, over the links, of a static problem
-  double sums_bytes = 0;         ///< of these, of sums that go to all
-  bool completes_tiles = false;  ///< blocks go through their finished tiles once more
-  bool sums_tiles = false;       ///< to add those of all ranks up
-  int parts = 1;                 ///< whose tiles are taken in turn, as TilesOfParts does
-  std::int64_t depth_parts = 1;  ///< along k, in which blocks make each tile
+  Dimension a_rows;                    ///< of the argument `a`
+  bool gathers_rows = false;           ///< of A, which come from other ranks meanwhile
+  bool rows_together = false;          ///< come to lie in one matrix with this rank's, in the workspace
+  bool moves_by_blocks = false;        ///< some of the grid's blocks do not multiply
+  bool sends_beside = false;           ///< blocks send operands beside their products
+  bool by_copy_engine = false;         ///< rows come into the buffer `gathered` without blocks
+  std::int64_t copies = 0;             ///< of a rank, then
+  bool leaves_by_copy_engine = false;  ///< what one launch has made, beside the next
+  double sent_bytes = 0;               ///< of operands, over the links, of a static problem
+  double shipped_bytes = 0;            ///< of finished tiles, over the links, of a static problem
+  double sums_bytes = 0;               ///< of these, of sums that go to all
+  bool completes_tiles = false;        ///< blocks go through their finished tiles once more
+  bool sums_tiles = false;             ///< to add those of all ranks up
+  int parts = 1;                       ///< whose tiles are taken in turn, as TilesOfParts does
+  std::int64_t depth_parts = 1;        ///< along k, in which blocks make each tile
 };
 
 struct Tiles;

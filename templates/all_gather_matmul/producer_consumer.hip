@@ -10,9 +10,7 @@ struct Shape {
   i64 n;
   i64 k;
 
-  __device__ i64 portion_rows() const {
-    return divide_up(divide_up(rows, i64{Config::tile_m}), i64{Config::portions}) * Config::tile_m;
-  }
+  __device__ i64 portion_rows() const { return rows_of_portion<Config>(rows); }
 };
 
 // This rank's own rows first, then those of the others in the order in which they come: a portion of each, from the

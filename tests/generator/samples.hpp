@@ -130,6 +130,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 32, n: 20, k: 50}}",
       "{name: rows_in_turn, pattern: matmul_reduce_scatter, variant: fused_sequential, dtype: bf16, world: 2, "
       "shape: {m: 64, n: 32, k: 48}}",
+      "{name: rows_by_copies, pattern: matmul_reduce_scatter, variant: producer_consumer, dtype: f32, world: 3, "
+      "shape: {m: dynamic, n: 20, k: 50}}",
       "{name: rows_in_lines, pattern: matmul_reduce_scatter, variant: low_latency, dtype: f16, world: 3, "
       "shape: {m: 9, n: 33, k: 48}}",
       "{name: rows_parts, pattern: matmul_reduce_scatter, variant: bulk_synchronous, dtype: bf16, world: 2, "
@@ -137,6 +139,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "{name: total, pattern: matmul_all_reduce, variant: workgroup_specialized, dtype: bf16, world: 3, "
       "shape: {m: 32, n: 20, k: 50}}",
       "{name: total_in_turn, pattern: matmul_all_reduce, variant: fused_sequential, dtype: f16, world: 3, "
+      "shape: {m: 64, n: 32, k: 48}}",
+      "{name: total_by_copies, pattern: matmul_all_reduce, variant: producer_consumer, dtype: bf16, world: 2, "
       "shape: {m: 64, n: 32, k: 48}}",
       "{name: total_in_lines, pattern: matmul_all_reduce, variant: low_latency, dtype: bf16, world: 2, "
       "shape: {m: dynamic, n: 32, k: 48}}",
@@ -148,6 +152,8 @@ inline const std::vector<std::string>& kernels_of_every_template() {
       "shape: {m: 33, n: dynamic, k: 50}}",
       "{name: products_in_turn, pattern: matmul_all_gather, variant: fused_sequential, shard: n, dtype: f32, world: 2, "
       "shape: {m: 33, n: 20, k: dynamic}}",
+      "{name: products_by_copies, pattern: matmul_all_gather, variant: producer_consumer, dtype: bf16, world: 3, "
+      "shape: {m: 63, n: 48, k: dynamic}}",
       "{name: products_parts, pattern: matmul_all_gather, variant: bulk_synchronous, shard: n, dtype: f16, world: 4, "
       "shape: {m: 33, n: 20, k: 50}}",
   };

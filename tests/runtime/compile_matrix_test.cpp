@@ -191,7 +191,9 @@ TEST(CompileLargestGrid, IsResidentWithSumsInF64AndF32) {
   const Compiler& nvrtc = *samples::find_compiler("nvrtc");
   for (const Algorithm& algorithm : own_products()) {
     for (const char* dtype : {"f64", "f32"}) {
-      expect_good(nvrtc, test::plan_of({.algorithm = algorithm, .world = 8, .dtype = dtype}, "sm_90a"));
+      const Extents known = test::known_extents(algorithm, test::matmul_extents(algorithm, 8, 1024, 1024, 1024));
+      expect_good(nvrtc,
+                  test::plan_of({.algorithm = algorithm, .world = 8, .dtype = dtype, .extents = known}, "sm_90a"));
     }
   }
 }

@@ -91,7 +91,8 @@ TEST_P(HostMatrix, EveryElementIsRight) {
 TEST_P(HostMatrix, InPlaceIsRightInAnyOrder) {
   const Algorithm& algorithm = GetParam();
   for (const int world : {2, 3, 5}) {
-    const Extents extents = test::collective_extents(algorithm, world, 3, 51);
+    const Extents extents = test::is_matmul(algorithm) ? test::matmul_extents(algorithm, world, 3, 51, 7)
+                                                       : test::collective_extents(algorithm, world, 3, 51);
     const Sample sample{.algorithm = algorithm, .world = world, .extents = test::known_extents(algorithm, extents)};
     if (test::plan_of(sample, "host").in_place == InPlace::no) GTEST_SKIP() << "cannot work in place";
     const BuiltOperation built = build(sample);
@@ -125,8 +126,9 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
   constexpr std::int64_t n = 5;
   constexpr std::int64_t k = 2;
   constexpr std::array<std::int64_t, 9> rows_of_launches = {0, 70, 1, 16, 70, 0, 70, 2, 40};
-  const bool gathers = built.manifest.problem.pattern == "all_gather_matmul";
-  const bool scatters = built.manifest.problem.pattern == "matmul_reduce_scatter";
+  const std::string& pattern = built.manifest.problem.pattern;
+  const bool gathers = pattern == "all_gather_matmul" || pattern == "matmul_all_gather";
+  const bool scatters = pattern == "matmul_reduce_scatter";
   const std::int64_t most = 70;
   const auto extents_of = [&](std::int64_t rows) { return Extents{{"m", rows * world_size}, {"n", n}, {"k", k}}; };
   World world({.size = world_size, .heap_bytes = 1 << 20, .seed = seed});
@@ -167,10 +169,12 @@ void expect_launches_in_turn(const BuiltOperation& built, int world_size, std::u
 
 /// One operation, launched with few rows and with many: what a launch leaves behind must not count in the next.
 TEST(HostLaunches, OfOtherSizesInTurnAreRight) {
-  for (const std::string pattern : {"all_gather_matmul", "matmul_reduce_scatter", "matmul_all_reduce"}) {
+  for (const std::string pattern :
+       {"all_gather_matmul", "matmul_reduce_scatter", "matmul_all_reduce", "matmul_all_gather"}) {
     for (const irisgen::Variant& variant : irisgen::find_pattern(pattern)->variants) {
       for (const int world : {2, 3}) {
         const Sample sample{.algorithm = {pattern, std::string(variant.name)}, .world = world};
+        if (test::known_extents(sample.algorithm, {{"m", 1}, {"n", 1}}).find("m")) continue;  // of one size each
         const BuiltOperation built = build(sample);
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
           EXPECT_NO_THROW(expect_launches_in_turn(built, world, seed))

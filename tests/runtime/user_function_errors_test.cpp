@@ -29,6 +29,20 @@ TEST_F(UserFunctions, have_no_buffer_of_a_name_that_the_operation_has) {
   }
 }
 
+// Which number a launch has is told to kernels of which an operation launches one several times; others may use its
+// name.
+TEST_F(UserFunctions, have_no_buffer_of_the_name_of_a_launchs_number) {
+  write("w.hip", "template <typename T> T f(T x, T portion) { return x + portion; }\n");
+  const auto problems = [&](const std::string& variant) {
+    return problems_of(description("matmul_all_gather", "{m: 9, n: 8, k: 8}",
+                                   "    variant: " + variant + "\n    epilogue: {source: w.hip, function: f}\n",
+                                   "f16"));
+  };
+  const std::string refused = problems("producer_consumer");
+  EXPECT_NE(refused.find("has a number 'portion' of its own; rename the parameter of f"), std::string::npos) << refused;
+  EXPECT_EQ(problems("fused_sequential"), "no error");
+}
+
 struct Wrong {
   const char* what;
   std::string lines;   ///< of the description

@@ -128,7 +128,8 @@ constexpr std::int64_t blocks_with_tiles(std::int64_t blocks, const TileCount& t
 struct LaunchStep {
   int kernel = 0;
   std::vector<std::string> buffers = {};  ///< arguments and intermediates of the operation, in the entry's order
-  std::vector<Dimension> extents = {};    ///< what the entry's dynamic extents are, in its order
+  std::vector<Dimension> extents = {};    ///< what the entry's dynamic extents are, in its order, and a number of the
+                                          ///< launch, if it takes one behind them
   std::vector<MatrixMap> maps = {};       ///< what the entry takes last, in its order
   /// Blocks take these in turn, none waits for another, and those for which there is none are not launched. Nothing:
   /// all blocks are.

@@ -65,6 +65,8 @@ struct KernelPlan {
   std::string stem;                                 ///< of its files: gradient_sum.w8.gfx942
   std::vector<Constant> constants;                  ///< in the order of the emitted Config
   std::vector<iris::Argument> arguments;            ///< buffers of the entry, in its order
+  std::string launch_number = {};                   ///< what it calls a number, behind its extents, that tells one of
+                                                    ///< an operation's launches of it from another; empty: none
   bool waits = true;                                ///< its blocks wait for others', so that all must be resident
   bool waits_for_ranks = true;                      ///< for those of other ranks
   bool dependent_launch = false;                    ///< it waits itself for what its stream has before it

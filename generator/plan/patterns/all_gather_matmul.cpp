@@ -4,6 +4,7 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/loop_times.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/portions.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -241,8 +242,6 @@ Draft plan_bulk_synchronous(const Request& request) {
 constexpr std::array<std::string_view, 1> specialized = {"all_gather_matmul/workgroup_specialized.hip"};
 constexpr std::array<std::string_view, 1> together = {"all_gather_matmul/rows_together.hip"};
 constexpr std::array<std::string_view, 1> sequential = {"all_gather_matmul/fused_sequential.hip"};
-constexpr std::array<std::string_view, 7> copied_keys = {"blocks", "portions", "threads", "vector",
-                                                         "tile_m", "tile_n",   "tile_k"};
 constexpr std::array<std::string_view, 2> copied = {"barrier/same_block.hip",
                                                     "all_gather_matmul/producer_consumer.hip"};
 
@@ -263,7 +262,7 @@ constexpr std::array variants = {
         .name = "producer_consumer",
         .summary = "copy engines bring rows of A in portions, each followed by a flag; blocks multiply what has come",
         .templates = copied,
-        .keys = copied_keys,
+        .keys = portion_keys,
         .plan = plan_producer_consumer,
         .cost = cost_of_producer_consumer},
     Variant{.name = "rows_together",

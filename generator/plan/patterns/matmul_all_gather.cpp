@@ -1,5 +1,6 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/portions.hpp"
 #include "generator/plan/reference.hpp"
 
 namespace irisgen {
@@ -82,6 +83,10 @@ std::vector<Work> cost(const Problem& problem, const Target& target, const Draft
            .signals = 2}};
 }
 
+std::string refusal_of_columns(const Problem& problem, const Target&) {
+  return by_columns(problem) ? "copies whole rows, and with shard: n each rank makes columns" : "";
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   const std::vector<Dimension> part = part_of_rank(problem);
@@ -114,6 +119,13 @@ constexpr std::array variants = {
             .keys = tile_keys,
             .plan = plan_fused_sequential,
             .cost = cost},
+    Variant{.name = "producer_consumer",
+            .summary = "rows are multiplied in portions; copy engines carry each to the peers beside the next",
+            .templates = portion_templates,
+            .keys = portion_keys,
+            .refusal = refusal_of_columns,
+            .plan = plan_portions_for_all,
+            .cost = cost_of_portions_for_all},
     Variant{.name = "bulk_synchronous",
             .summary = "a matmul, then an all_gather of its result",
             .templates = {},

@@ -1,5 +1,6 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/portions.hpp"
 #include "generator/plan/product_lines.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -93,6 +94,17 @@ std::vector<Work> cost_of_low_latency_two_shot(const Problem& problem, const Tar
   return cost_of_sums_in_lines(problem, target, draft, lines_of_two_shot(problem));
 }
 
+std::string refusal_of_producer_consumer(const Problem& problem, const Target&) {
+  if (known_multiple(problem.extent("m")) % problem.world == 0) return "";
+  return "sums as many rows on each rank, and m is not known to be a multiple of " + std::to_string(problem.world);
+}
+
+std::vector<Work> cost_of_producer_consumer(const Problem& problem, const Target& target, const Draft& draft) {
+  const double results = matrix_bytes(problem, {{"m"}, {"n"}}, problem.result);
+  return cost_of_summed_portions(problem, target, draft,
+                                 {.link_bytes = sums_bytes(problem), .memory_bytes = 2 * results, .signals = 2});
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
@@ -129,6 +141,13 @@ constexpr std::array variants = {
         .keys = tile_keys,
         .plan = plan_fused_sequential,
         .cost = cost},
+    Variant{.name = "producer_consumer",
+            .summary = "rows are multiplied in portions; copy engines carry each to who sums it, for all",
+            .templates = portion_templates_for_all,
+            .keys = summed_portion_keys,
+            .refusal = refusal_of_producer_consumer,
+            .plan = plan_summed_portions,
+            .cost = cost_of_producer_consumer},
     Variant{.name = "low_latency",
             .summary = "blocks multiply and send tiles to all in words that carry their own flags, and sum what comes; "
                        "for few rows",

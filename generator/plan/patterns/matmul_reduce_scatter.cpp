@@ -1,5 +1,6 @@
 #include "generator/plan/compose.hpp"
 #include "generator/plan/matmul_planning.hpp"
+#include "generator/plan/portions.hpp"
 #include "generator/plan/product_lines.hpp"
 #include "generator/plan/reference.hpp"
 
@@ -77,6 +78,11 @@ std::vector<Work> cost_of_low_latency(const Problem& problem, const Target& targ
   return cost_of_sums_in_lines(problem, target, draft, lines(problem));
 }
 
+std::vector<Work> cost_of_producer_consumer(const Problem& problem, const Target& target, const Draft& draft) {
+  return cost_of_summed_portions(problem, target, draft,
+                                 {.memory_bytes = (problem.world + 1) * slot_bytes(problem), .signals = 1});
+}
+
 Draft plan_bulk_synchronous(const Request& request) {
   const Problem& problem = request.problem;
   Composition whole(request);
@@ -111,6 +117,12 @@ constexpr std::array variants = {
             .keys = tile_keys,
             .plan = plan_fused_sequential,
             .cost = cost},
+    Variant{.name = "producer_consumer",
+            .summary = "rows are multiplied in portions; copy engines carry each to its rank beside the next",
+            .templates = summed_portion_templates,
+            .keys = summed_portion_keys,
+            .plan = plan_summed_portions,
+            .cost = cost_of_producer_consumer},
     Variant{.name = "low_latency",
             .summary = "blocks multiply and send rows to their ranks in words that carry their own flags; for few rows",
             .templates = in_lines,

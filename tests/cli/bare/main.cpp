@@ -3,12 +3,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 #include <vector>
 
 #include "bent.w3.host.bare.hpp"
+#include "gathered.w3.host.bare.hpp"
 #include "layer.w3.host.bare.hpp"
 #include "lines.w2.host.bare.hpp"
 #include "parts.w2.host.bare.hpp"
+#include "portions.w3.host.bare.hpp"
 #include "rows.w3.host.bare.hpp"
 #include "total.w3.host.bare.hpp"
 // After the kernels, which declare what it is made of.
@@ -31,8 +34,8 @@ float value(int rank, int launch, int64_t i) {
   return static_cast<float>((i * 7 + rank * 31 + launch * 13) % 64 - 20);
 }
 
-/// Ranks of one process: symmetric memory with 0xaa in all that need not be zero, two streams and an event each. A
-/// rank's launcher is made from what is beside it.
+/// Ranks of one process: symmetric memory with 0xaa in all that need not be zero, streams and an event each. A rank's
+/// launcher is made from what is beside it.
 template <typename Launcher>
 class Ranks {
  public:
@@ -55,7 +58,11 @@ class Ranks {
       for (int peer = 0; peer < world; ++peer) mine.bases[peer] = ranks_[peer].base;
       mine.memory = ranks_[i].base + offset;
       mine.fault = &ranks_[i].fault;
-      if constexpr (requires { mine.streams; }) mine.streams[0] = &ranks_[i].second;
+      if constexpr (requires { mine.streams; }) {
+        constexpr std::size_t count = std::extent_v<decltype(mine.streams)>;
+        static_assert(count <= most_streams);
+        for (std::size_t other = 0; other < count; ++other) mine.streams[other] = &ranks_[i].others[other];
+      }
       if constexpr (requires { mine.event; }) mine.event = &ranks_[i].event;
       launchers_.emplace_back(mine, capacity...);
     }
@@ -86,12 +93,13 @@ class Ranks {
 
  private:
   static constexpr std::size_t offset = 512;
+  static constexpr std::size_t most_streams = 2;
   struct Rank {
     char* base = nullptr;
     char* buffers = nullptr;
     iris::device::Fault fault{};
     FakeStream stream;
-    FakeStream second;
+    FakeStream others[most_streams];
     FakeEvent event;
   };
   Rank ranks_[world];
@@ -191,26 +199,51 @@ void layer(const char* name, float prologue(float)) {
   expect(ranks.launcher(0).launch(nullptr, nullptr, nullptr, 4, nullptr) == hipErrorInvalidValue, "divisible extent");
 }
 
-void parts() {
-  constexpr int64_t capacity = 10;
-  Ranks<PartsW2> ranks(0, capacity);
+/// All ranks' rows, each rank's times its own B.
+void gathered() {
+  constexpr int64_t most_rows = 33;
+  Ranks<GatheredW3> ranks(most_rows * 5 * sizeof(float));
   for (int launch = 0; launch < launches; ++launch) {
-    const int64_t m = capacity - 2 * launch;
-    std::vector<float> a[2], b[2], output[2];
-    for (int rank = 0; rank < 2; ++rank) {
+    const int64_t m = most_rows - 3 * launch;
+    std::vector<float> a[3], b[3];
+    for (int rank = 0; rank < 3; ++rank) {
+      for (int64_t i = 0; i < m / 3 * 6; ++i) a[rank].push_back(value(rank, launch, i));
+      for (int64_t i = 0; i < 6 * 5; ++i) b[rank].push_back(value(rank, launch + 1, i));
+    }
+    ranks.launch([&](int rank, hipStream_t stream) {
+      return ranks.launcher(rank).launch(a[rank].data(), b[rank].data(), ranks.buffers(rank), m, stream);
+    });
+    for (int rank = 0; rank < 3; ++rank)
+      for (int64_t i = 0; i < m * 5; ++i) {
+        const auto source = static_cast<int>(i / 5 / (m / 3));
+        expect(ranks.buffers(rank)[i] == product(i / 5, i % 5, m / 3, source, launch), "gathered", i);
+      }
+  }
+}
+
+/// A rank's rows of the sum of all products.
+template <typename Launcher>
+void parts(const char* name, int64_t rows) {
+  constexpr int world = Launcher::world;
+  Ranks<Launcher> ranks(0, rows * world);
+  for (int launch = 0; launch < launches; ++launch) {
+    const int64_t m = (rows - launch) * world;
+    std::vector<float> a[world], b[world], output[world];
+    for (int rank = 0; rank < world; ++rank) {
       for (int64_t i = 0; i < m * 6; ++i) a[rank].push_back(value(rank, launch, i));
       for (int64_t i = 0; i < 6 * 5; ++i) b[rank].push_back(value(rank, launch + 1, i));
-      output[rank].assign(static_cast<std::size_t>(m / 2 * 5), -1e9f);
+      output[rank].assign(static_cast<std::size_t>(m / world * 5), -1e9f);
     }
     ranks.launch([&](int rank, hipStream_t stream) {
       return ranks.launcher(rank).launch(a[rank].data(), b[rank].data(), output[rank].data(), m, stream);
     });
-    for (int rank = 0; rank < 2; ++rank) {
-      for (int64_t i = 0; i < m / 2 * 5; ++i) {
-        const int64_t row = rank * (m / 2) + i / 5;
+    for (int rank = 0; rank < world; ++rank) {
+      for (int64_t i = 0; i < m / world * 5; ++i) {
+        const int64_t row = rank * (m / world) + i / 5;
+        float sum = 0;
         // Rank r's rows of A are r · m to (r + 1) · m - 1 of all.
-        const float sum = product(row, i % 5, m, 0, launch) + product(m + row, i % 5, m, 1, launch);
-        expect(output[rank][static_cast<std::size_t>(i)] == sum, "parts", i);
+        for (int of = 0; of < world; ++of) sum += product(of * m + row, i % 5, m, of, launch);
+        expect(output[rank][static_cast<std::size_t>(i)] == sum, name, i);
       }
     }
   }
@@ -261,7 +294,9 @@ int main() {
   rows();
   layer<LayerW3>("layer", as_it_is);
   layer<BentW3>("bent", square);
-  parts();
+  gathered();
+  parts<PartsW2>("parts", 5);
+  parts<PortionsW3>("portions", 11);
   residency();
   loading();
   fault();

@@ -12,7 +12,7 @@ struct BFloat16;  // its bits; iris/device/numeric.hpp defines it
 }  // namespace iris::device
 
 namespace irisgen_kernels {
-inline namespace builds_a77c68286fb95126 {
+inline namespace builds_cbdf6b70646f26ff {
 
 /// A(m,k), B(k,n) -> (m,n): each rank's own product
 ///
@@ -49,5 +49,5 @@ class Layer {
   iris::Operation operation_;
 };
 
-}  // namespace builds_a77c68286fb95126
+}  // namespace builds_cbdf6b70646f26ff
 }  // namespace irisgen_kernels

@@ -55,6 +55,12 @@ __device__ __forceinline__ i64 tiles_of(i64 rows, i64 columns) {
   return divide_up(rows, Config::tile_m) * divide_up(columns, Config::tile_n);
 }
 
+/// Rows of each of the portions that so many are cut into: whole tiles. The last ones may have fewer, or none.
+template <typename Config>
+__device__ __forceinline__ i64 rows_of_portion(i64 rows) {
+  return divide_up(divide_up(rows, Config::tile_m), Config::portions) * Config::tile_m;
+}
+
 /// How many of the rows of a tile that begins at `row` a matrix of so many rows has; none if it is not positive.
 template <typename Config>
 __device__ __forceinline__ i64 rows_of_tile(i64 rows, i64 row) {
