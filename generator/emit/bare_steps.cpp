@@ -66,14 +66,6 @@ struct Rows {
   Amount count;
 };
 
-/// Those of a portion of a block whose rows are known.
-Rows rows_of(const iris::Portion& portion, std::int64_t rows) {
-  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
-  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
-  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
-  return {first, std::min(rows - first, granules * portion.granule)};
-}
-
 /// Writes the steps of one schedule as C++.
 class StepWriter {
  public:
@@ -248,7 +240,8 @@ Statement StepWriter::statement_of(const CopyStep& step, int stream, const std::
   Statement statement;
   Rows copied = {0, rows};
   if (rows.is_known()) {
-    copied = rows_of(step.portion, rows.known());
+    const auto [first, count] = iris::rows_of(step.portion, rows.known());
+    copied = {first, count};
   } else if (step.portion.count > 1) {
     copied = rows_of_portion(step.portion, rows, statement.before);
   }
@@ -279,7 +272,7 @@ std::vector<Step> steps_of(const Plan& plan, const iris::Schedule& schedule) {
     const auto* copy = std::get_if<CopyStep>(&step.action);
     if (copy == nullptr) return false;
     const Amount rows = length_of(copy->shape.front(), plan);
-    return rows.is_known() && rows_of(copy->portion, rows.known()).count.known() == 0;
+    return rows.is_known() && iris::rows_of(copy->portion, rows.known()).count == 0;
   });
   return steps;
 }

@@ -7,19 +7,6 @@ namespace iris {
 
 namespace {
 
-struct Rows {
-  std::int64_t first;
-  std::int64_t count;
-};
-
-/// Those of a portion, of a block of so many.
-Rows rows_of(const Portion& portion, std::int64_t rows) {
-  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
-  const std::int64_t granules = divide_up(divide_up(rows, portion.granule), portion.count);
-  const std::int64_t first = std::min(rows, portion.number * granules * portion.granule);
-  return {first, std::min(rows - first, granules * portion.granule)};
-}
-
 /// Binds one step after another.
 class Binder {
  public:

@@ -153,6 +153,19 @@ struct Portion {
   bool operator==(const Portion&) const = default;
 };
 
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// Those of a portion, of a block of so many.
+constexpr RowRange rows_of(const Portion& portion, std::int64_t rows) {
+  const auto divide_up = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
+  const std::int64_t length = divide_up(divide_up(rows, portion.granule), portion.count) * portion.granule;
+  const std::int64_t first = std::min(rows, portion.number * length);
+  return {first, std::min(rows - first, length)};
+}
+
 /// Copies rows of a block of `shape` elements by the copy engine, from this rank's `from` to `to` on the rank that is
 /// `peer_offset` after it in the circle of ranks (0: on this rank). `to` is symmetric.
 struct CopyStep {
