@@ -285,18 +285,18 @@ void parts(const char* name) {
   begin(name);
   constexpr int64_t capacity = 512;
   const Ranks<Launcher> ranks(1 << 20, capacity);
+  const auto buffer = [&](int rank, int number) { return ranks.template buffer<BFloat16>(rank, number); };
   for (int launch = 0; launch < 20; ++launch) {
     const int64_t m = capacity - 2 * launch;
     for (int rank = 0; rank < world; ++rank) {
-      fill(ranks.template buffer<BFloat16>(rank, 0), m * 1024, rank, launch);
-      fill(ranks.template buffer<BFloat16>(rank, 1), 1024 * 512, rank, launch + 1);
+      fill(buffer(rank, 0), m * 1024, rank, launch);
+      fill(buffer(rank, 1), 1024 * 512, rank, launch + 1);
     }
     ranks.launch([&](int rank) {
-      return ranks.launcher(rank).launch(ranks.template buffer<BFloat16>(rank, 0), ranks.template buffer<BFloat16>(rank, 1),
-                                         ranks.template buffer<BFloat16>(rank, 2), m, ranks.stream(rank));
+      return ranks.launcher(rank).launch(buffer(rank, 0), buffer(rank, 1), buffer(rank, 2), m, ranks.stream(rank));
     });
     for (int rank = 0; rank < world; ++rank) {
-      const std::vector<BFloat16> results = read(ranks.template buffer<BFloat16>(rank, 2), m / 2 * 512);
+      const std::vector<BFloat16> results = read(buffer(rank, 2), m / 2 * 512);
       for (int64_t i = launch; i < m / 2 * 512; i += 31) {
         const int64_t row = rank * (m / 2) + i / 512;
         const float first = product(row, i % 512, 0, 0, launch);

@@ -1,6 +1,7 @@
 #include "generator/plan/portions.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace irisgen {
@@ -61,9 +62,12 @@ std::int64_t best_portions(const Request& request, KernelPlan product, int block
   if (request.on_host() || !problem.is_static()) return std::min<std::int64_t>(most, 3);
   choose_matmul_grid(request, product, products(problem, blocks));
   std::int64_t best = 1;
-  for (std::int64_t portions = 2; portions <= most; ++portions) {
-    const auto time_us = [&](std::int64_t of) { return portions_us(problem, request.target, product, blocks, of); };
-    if (time_us(portions) < time_us(best)) best = portions;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (std::int64_t portions = 1; portions <= most; ++portions) {
+    const double us = portions_us(problem, request.target, product, blocks, portions);
+    if (us >= best_us) continue;
+    best = portions;
+    best_us = us;
   }
   return best;
 }
@@ -146,7 +150,7 @@ KernelPlan sum_kernel(const Request& request, const Argument& arrived, const Arg
   const Request own = {request.spec, request.problem, request.target, settings, request.variant, request.launches};
   const Problem& problem = request.problem;
   KernelPlan kernel =
-      start_kernel(own, output.symmetric ? portion_templates_for_all.back() : summed_portion_templates.back());
+      start_kernel(own, output.symmetric ? summed_for_all_templates.back() : summed_portion_templates.back());
   kernel.part = "sum";
   const auto count = static_count(problem, {block_rows(problem), {"n"}});
   const int vector = choose_vector(own, kernel, problem.result, count);

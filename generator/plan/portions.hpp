@@ -16,12 +16,12 @@ inline constexpr std::array<std::string_view, 7> portion_keys = {"blocks", "port
 inline constexpr std::array<std::string_view, 8> summed_portion_keys = {"blocks", "comm_blocks", "portions", "threads",
                                                                         "vector", "tile_m",      "tile_n",   "tile_k"};
 
-/// The templates of such operations: of those that sum for one rank, and for all.
+/// The templates of such operations: of those that sum nothing, that sum for one rank, and for all.
 inline constexpr std::array<std::string_view, 2> portion_templates = {"barrier/same_block.hip", "matmul/portion.hip"};
 inline constexpr std::array<std::string_view, 3> summed_portion_templates = {portion_templates[0], portion_templates[1],
                                                                              "copies/sum.hip"};
-inline constexpr std::array<std::string_view, 3> portion_templates_for_all = {
-    portion_templates[0], portion_templates[1], "copies/sum_for_all.hip"};
+inline constexpr std::array<std::string_view, 3> summed_for_all_templates = {portion_templates[0], portion_templates[1],
+                                                                             "copies/sum_for_all.hip"};
 
 /// Each rank multiplies its m / world rows; a portion goes to the same rows of all outputs.
 Draft plan_portions_for_all(const Request& request);
