@@ -78,15 +78,12 @@ void Composition::add_intermediate(std::string name, Dtype dtype, std::vector<Di
 
 void Composition::add(const PartRequest& part) {
   const Problem problem = with_extents(part.problem, request_.problem, part.extents);
-  Settings config;
-  for (const auto& [own, whole] : part.settings) {
-    if (const auto setting = request_.config.find(whole); setting != request_.config.end())
-      config[own] = setting->second;
-  }
   Launches launches = {.typical = with_extents(part.problem, request_.typical(), part.extents)};
   if (const Dimension* rows = find(part.extents, "m"); rows && rows->extent == "m" && request_.launches.most_rows)
     launches.most_rows = divide_up(*request_.launches.most_rows * rows->factor, rows->divisor);
-  auto [variant, draft] = choose_part({request_.spec, problem, request_.target, config, {}, launches});
+  auto [variant, draft] = choose_part(
+      {request_.spec, problem, request_.target, settings_of_part(request_.config, part.settings), {}, launches});
+  for (KernelPlan& kernel : draft.kernels) rename_settings(kernel, part.settings);
   add(part, *variant, std::move(draft));
 }
 
@@ -141,6 +138,21 @@ void Composition::require(const std::string& buffer, const Argument& argument) {
   if (whole == draft_.arguments.end()) return;
   whole->alignment = std::max(whole->alignment, argument.alignment);
   whole->symmetric = whole->symmetric || argument.symmetric;
+}
+
+Settings settings_of_part(const Settings& whole, const SettingNames& names) {
+  Settings settings;
+  for (const auto& [own, of_whole] : names) {
+    if (const auto setting = whole.find(of_whole); setting != whole.end()) settings[own] = setting->second;
+  }
+  return settings;
+}
+
+void rename_settings(KernelPlan& kernel, const SettingNames& names) {
+  for (Constant& constant : kernel.constants) {
+    const std::string* of_whole = find(names, constant.setting);
+    constant.setting = of_whole ? *of_whole : "";
+  }
 }
 
 std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft) {

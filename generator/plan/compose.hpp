@@ -4,13 +4,16 @@
 
 namespace irisgen {
 
+/// Keys of a part's config, by the whole's.
+using SettingNames = std::vector<std::pair<std::string, std::string>>;
+
 /// A problem to be solved as one part of an operation.
 struct PartRequest {
-  std::string name;                                           ///< of the part: its kernels' names begin with it
-  Problem problem;                                            ///< its extents' values are filled in from `extents`
-  std::vector<std::pair<std::string, Dimension>> extents;     ///< of the part, by those of the whole
-  std::vector<std::pair<std::string, std::string>> buffers;   ///< its arguments, by the whole's
-  std::vector<std::pair<std::string, std::string>> settings;  ///< keys of its config, by the whole's
+  std::string name;                                          ///< of the part: its kernels' names begin with it
+  Problem problem;                                           ///< its extents' values are filled in from `extents`
+  std::vector<std::pair<std::string, Dimension>> extents;    ///< of the part, by those of the whole
+  std::vector<std::pair<std::string, std::string>> buffers;  ///< its arguments, by the whole's
+  SettingNames settings;
 };
 
 /// Makes an operation of parts that follow one another, each planned by the variant that suits it best.
@@ -34,6 +37,11 @@ class Composition {
   const Request& request_;
   Draft draft_;
 };
+
+/// What the config of the whole sets of a part.
+Settings settings_of_part(const Settings& whole, const SettingNames& names);
+/// Has a part's kernel say which keys of the whole set its constants.
+void rename_settings(KernelPlan& kernel, const SettingNames& names);
 
 /// Variant::cost of an operation of parts. The problem is static.
 std::vector<Work> cost_of_parts(const Problem& problem, const Target& target, const Draft& draft);

@@ -1,6 +1,8 @@
 #include "irisgen/plan.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <variant>
 
 #include "generator/manifest/hash.hpp"
 #include "generator/plan/choose.hpp"
@@ -11,6 +13,40 @@ namespace irisgen {
 namespace {
 
 constexpr int default_timeout_ms = 10'000;
+
+std::string_view operation_name(Op op) {
+  switch (op) {
+    case Op::sum:
+      return "Sum";
+    case Op::max:
+      return "Max";
+    case Op::min:
+      return "Min";
+    case Op::prod:
+      return "Prod";
+    case Op::function:
+      return "OperationFunction";
+  }
+  return "";
+}
+
+std::string_view main_loop_name(MainLoop loop) {
+  switch (loop) {
+    case MainLoop::fma:
+      return "FusedMultiplyAdd";
+    case MainLoop::fma_staged:
+      return "StagedMultiplyAdd";
+    case MainLoop::mfma:
+      return "WaveMma";
+    case MainLoop::mma:
+      return "WarpMma";
+    case MainLoop::mma_packed:
+      return "PackedWarpMma";
+    case MainLoop::wgmma:
+      return "WarpgroupMma";
+  }
+  return "";
+}
 
 void check_world(const KernelSpec& kernel, int world, const Target& target, Report& report) {
   if (world >= 1 && world <= target.max_world) return;
@@ -180,6 +216,33 @@ std::vector<Plan> plan_all(const Spec& spec, std::span<const Target* const> targ
     report.error(refusal.diagnostic.where, refusal.message(), refusal.diagnostic.detail);
   report.throw_if_any();
   return plans;
+}
+
+std::string Constant::text() const {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* dtype = std::get_if<Dtype>(&value)) return std::string(to_string(*dtype));
+  if (const auto* op = std::get_if<Op>(&value)) return std::string(operation_name(*op));
+  if (const auto* role = std::get_if<FunctionRole>(&value)) return std::string(struct_name(*role));
+  if (const auto* loop = std::get_if<MainLoop>(&value)) return std::string(main_loop_name(*loop));
+  return std::get<iris::Layout>(value) == iris::Layout::nk ? "ColumnMajor" : "RowMajor";
+}
+
+std::optional<MainLoop> KernelPlan::main_loop() const {
+  for (const Constant& constant : constants) {
+    if (const auto* loop = std::get_if<MainLoop>(&constant.value)) return *loop;
+  }
+  return std::nullopt;
+}
+
+std::int64_t KernelPlan::number(std::string_view constant) const {
+  const auto found = std::ranges::find(constants, constant, &Constant::name);
+  const auto* value = found == constants.end() ? nullptr : std::get_if<std::int64_t>(&found->value);
+  if (!value) throw std::logic_error(template_path + " has no constant '" + std::string(constant) + "'");
+  return *value;
+}
+
+bool KernelPlan::has(std::string_view constant) const {
+  return std::ranges::find(constants, constant, &Constant::name) != constants.end();
 }
 
 }  // namespace irisgen

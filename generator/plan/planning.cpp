@@ -3,46 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <stdexcept>
 
 namespace irisgen {
 namespace {
 
 constexpr const char* fibers_interleave = "fibers, enough to interleave";
-
-std::string_view operation_name(Op op) {
-  switch (op) {
-    case Op::sum:
-      return "Sum";
-    case Op::max:
-      return "Max";
-    case Op::min:
-      return "Min";
-    case Op::prod:
-      return "Prod";
-    case Op::function:
-      return "OperationFunction";
-  }
-  return "";
-}
-
-std::string_view main_loop_name(MainLoop loop) {
-  switch (loop) {
-    case MainLoop::fma:
-      return "FusedMultiplyAdd";
-    case MainLoop::fma_staged:
-      return "StagedMultiplyAdd";
-    case MainLoop::mfma:
-      return "WaveMma";
-    case MainLoop::mma:
-      return "WarpMma";
-    case MainLoop::mma_packed:
-      return "PackedWarpMma";
-    case MainLoop::wgmma:
-      return "WarpgroupMma";
-  }
-  return "";
-}
 
 /// Blocks of so many threads that are resident together, as far as that is known before compiling: the launch asks the
 /// driver, this catches the hopeless early.
@@ -136,14 +101,12 @@ KernelPlan barrier_kernel(const Request& request) {
 std::int64_t decide(const Request& request, KernelPlan& kernel, const std::string& name, std::int64_t value,
                     std::string unit, std::string reason) {
   const auto wanted = request.config.find(name);
-  if (wanted == request.config.end()) {
-    add_number(kernel, name, value, std::move(unit), std::move(reason));
-    return value;
+  if (wanted != request.config.end()) {
+    value = wanted->second.value;
+    reason = wanted->second.by == Setting::By::measurement ? "measured to be best" : "set in config";
   }
-  const Setting& setting = wanted->second;
-  const bool is_measured = setting.by == Setting::By::measurement;
-  add_number(kernel, name, setting.value, std::move(unit), is_measured ? "measured to be best" : "set in config");
-  return setting.value;
+  kernel.constants.push_back({name, value, std::move(unit), std::move(reason), name});
+  return value;
 }
 
 void add_number(KernelPlan& kernel, const std::string& name, std::int64_t value, std::string unit, std::string reason) {
@@ -379,33 +342,6 @@ void number_kernels(iris::Step& step, std::span<const int> numbers) {
     set(signal->from.kernel);
     set(signal->to.kernel);
   }
-}
-
-std::string Constant::text() const {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-  if (const auto* dtype = std::get_if<Dtype>(&value)) return std::string(to_string(*dtype));
-  if (const auto* op = std::get_if<Op>(&value)) return std::string(operation_name(*op));
-  if (const auto* role = std::get_if<FunctionRole>(&value)) return std::string(struct_name(*role));
-  if (const auto* loop = std::get_if<MainLoop>(&value)) return std::string(main_loop_name(*loop));
-  return std::get<iris::Layout>(value) == iris::Layout::nk ? "ColumnMajor" : "RowMajor";
-}
-
-std::optional<MainLoop> KernelPlan::main_loop() const {
-  for (const Constant& constant : constants) {
-    if (const auto* loop = std::get_if<MainLoop>(&constant.value)) return *loop;
-  }
-  return std::nullopt;
-}
-
-std::int64_t KernelPlan::number(std::string_view constant) const {
-  const auto found = std::ranges::find(constants, constant, &Constant::name);
-  const auto* value = found == constants.end() ? nullptr : std::get_if<std::int64_t>(&found->value);
-  if (!value) throw std::logic_error(template_path + " has no constant '" + std::string(constant) + "'");
-  return *value;
-}
-
-bool KernelPlan::has(std::string_view constant) const {
-  return std::ranges::find(constants, constant, &Constant::name) != constants.end();
 }
 
 std::string microseconds(double value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include "generator/plan/compose.hpp"
 
 namespace irisgen {
 namespace {
@@ -144,10 +145,9 @@ class PortionSteps {
 };
 
 KernelPlan sum_kernel(const Request& request, const Argument& arrived, const Argument& output) {
-  Settings settings;  // those of its own
-  if (const auto blocks = request.config.find("comm_blocks"); blocks != request.config.end())
-    settings["blocks"] = blocks->second;
-  const Request own = {request.spec, request.problem, request.target, settings, request.variant, request.launches};
+  const SettingNames names = {{"blocks", "comm_blocks"}};
+  const Request own = {request.spec,    request.problem, request.target, settings_of_part(request.config, names),
+                       request.variant, request.launches};
   const Problem& problem = request.problem;
   KernelPlan kernel =
       start_kernel(own, output.symmetric ? summed_for_all_templates.back() : summed_portion_templates.back());
@@ -161,6 +161,7 @@ KernelPlan sum_kernel(const Request& request, const Argument& arrived, const Arg
   kernel.constants.push_back({"Accumulate", problem.accumulate, "", ""});
   add_flags(kernel);
   kernel.arguments = {arrived, output};
+  rename_settings(kernel, names);
   return kernel;
 }
 

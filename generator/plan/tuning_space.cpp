@@ -58,14 +58,11 @@ std::vector<Settings> combinations(const Choices& choices) {
   return all;
 }
 
-/// The number that the Plan has chosen; nothing if no kernel has it.
+/// The number that the Plan has chosen where the key would set it; nothing if no kernel has such a one.
 std::optional<std::int64_t> chosen_number(const Plan& plan, std::string_view key) {
   for (const KernelPlan& kernel : plan.kernels) {
-    if (pattern_of(kernel.problem).is_step) continue;
-    for (const Constant& constant : kernel.constants) {
-      const auto* number = std::get_if<std::int64_t>(&constant.value);
-      if (constant.name == key && number) return *number;
-    }
+    const auto constant = std::ranges::find(kernel.constants, key, &Constant::setting);
+    if (constant != kernel.constants.end()) return std::get<std::int64_t>(constant->value);
   }
   return std::nullopt;
 }

@@ -87,6 +87,25 @@ TEST(TuningSpace, IsOfTheProductRatherThanOfCopiesBeforeIt) {
   EXPECT_LE(*grids.rbegin(), 4 * 132) << "of an H200, which has 132 compute units";
 }
 
+TEST(TuningSpace, VariesTheBlocksOfACollectiveBesideAProduct) {
+  for (const char* variant : {"bulk_synchronous", "producer_consumer"}) {
+    std::set<std::int64_t> grids;
+    std::int64_t own = 0;
+    for (const TuningCandidate& candidate :
+         candidates_of("{name: a, pattern: matmul_reduce_scatter, variant: " + std::string(variant) +
+                       ", dtype: bf16, world: 4, shape: {m: 8192, n: 8192, k: 3584}}")) {
+      const std::int64_t blocks = candidate.plan.kernels.back().number("blocks");
+      if (candidate.config.empty()) own = blocks;
+      const auto wanted = candidate.config.find("comm_blocks");
+      if (wanted == candidate.config.end()) continue;
+      EXPECT_EQ(blocks, wanted->second.value) << variant;
+      grids.insert(blocks);
+    }
+    EXPECT_TRUE(grids.contains(own / 2)) << variant;
+    EXPECT_TRUE(grids.contains(own / 4)) << variant;
+  }
+}
+
 TEST(TuningSpace, IsWhatTheDescriptionAsksFor) {
   const auto candidates = candidates_of(
       "{name: a, pattern: all_reduce, variant: two_shot, dtype: bf16, world: 4, "

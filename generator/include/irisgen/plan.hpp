@@ -46,8 +46,9 @@ struct FunctionPlan {
 struct Constant {
   std::string name;
   std::variant<std::int64_t, Dtype, Op, MainLoop, iris::Layout, FunctionRole> value;  ///< a number (i32) or a type
-  std::string unit;    ///< what the number counts, where its name does not say
-  std::string reason;  ///< why this value; empty where the description or the chip says so
+  std::string unit;          ///< what the number counts, where its name does not say
+  std::string reason;        ///< why this value; empty where the description or the chip says so
+  std::string setting = {};  ///< the key of `config:` that sets it; empty: none does
 
   /// As the kernel has it: `4`, `bf16`, `Sum`.
   std::string text() const;

@@ -225,7 +225,7 @@ Draft plan_reduce_scatter_all_gather(const Request& request) {
   const Dimension shard = {"n", 1, problem.world};
   Composition whole(request);
   whole.add_intermediate("shard", problem.result, {{"m"}, shard});
-  const std::vector<std::pair<std::string, std::string>> grid = {{"blocks", "blocks"}, {"threads", "threads"}};
+  const SettingNames grid = {{"blocks", "blocks"}, {"threads", "threads"}};
   whole.add({.name = "reduce_scatter",
              .problem = {.pattern = "reduce_scatter",
                          .dtype = problem.dtype,
