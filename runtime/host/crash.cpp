@@ -16,7 +16,6 @@ namespace iris::host {
 
 namespace {
 
-constexpr std::size_t crash_stack_bytes = std::size_t{64} << 10;
 constexpr std::uintptr_t first_pages = 64 << 10;  // where nothing is ever mapped
 
 constexpr std::array signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -98,20 +97,6 @@ void admit_crash_signals_alone() {
   pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
 }
 
-/// AddressSanitizer has given the thread a stack of its own.
-CrashStack::CrashStack()
-    : stack_(under_address_sanitizer ? nullptr : std::make_unique<std::byte[]>(crash_stack_bytes)) {
-  if (stack_ == nullptr) return;
-  const stack_t stack = {.ss_sp = stack_.get(), .ss_flags = 0, .ss_size = crash_stack_bytes};
-  ::sigaltstack(&stack, nullptr);
-}
-
-CrashStack::~CrashStack() {
-  if (stack_ == nullptr) return;
-  const stack_t none = {.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = crash_stack_bytes};
-  ::sigaltstack(&none, nullptr);
-}
-
 std::string describe_crash(const Crash& crash, const DeviceThread& thread, const SourceLocator& locate) {
   const Grid& grid = *thread.block->grid;
   // place_of_call() wants the address that a call returns to, behind the call.
@@ -120,7 +105,7 @@ std::string describe_crash(const Crash& crash, const DeviceThread& thread, const
   const std::string what = crash.signal == SIGFPE   ? "divides a whole number by zero"
                            : crash.signal == SIGILL ? "has come to code that there is not: a function that returns "
                                                       "nothing, or what the language does not define"
-                                                    : describe_access(crash, thread);
+                           : describe_access(crash, thread);
   return grid.name + ", rank " + std::to_string(grid.rank) + ", block " + std::to_string(thread.block->index) +
          ", thread " + std::to_string(thread.index) + (place.empty() ? "" : ", at " + place) + ": " + what;
 }

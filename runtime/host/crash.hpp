@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <string>
 
 #include "iris/device.hpp"
@@ -24,18 +22,6 @@ void catch_crashes(void (*leave)(const Crash& crash));
 
 /// The calling thread takes no signals from now on but those of a crash, whatever the thread took that started it.
 void admit_crash_signals_alone();
-
-/// Where the calling thread's handler runs while this lives: the stack that it was on may be what has run out.
-class CrashStack {
- public:
-  CrashStack();
-  ~CrashStack();
-  CrashStack(const CrashStack&) = delete;
-  CrashStack& operator=(const CrashStack&) = delete;
-
- private:
-  std::unique_ptr<std::byte[]> stack_;
-};
 
 /// `k, rank 1, block 0, thread 3, at k.hip:12:3: …`, with what to do about it.
 std::string describe_crash(const Crash& crash, const DeviceThread& thread, const SourceLocator& locate);

@@ -10,6 +10,7 @@
 
 #include "runtime/host/crash.hpp"
 #include "runtime/host/deadlock.hpp"
+#include "runtime/system/signal_stack.hpp"
 #include "runtime/system/thread.hpp"
 
 namespace iris::host {
@@ -170,7 +171,7 @@ void Engine::serve() {
   // and of signals only those of a crash, since handlers of others would run on a fiber's stack.
   std::fesetenv(FE_DFL_ENV);
   admit_crash_signals_alone();
-  const CrashStack for_crashes;
+  const SignalStack for_crashes;
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || has_work(); });

@@ -7,14 +7,12 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
-#include <vector>
 
 #include "runtime/system/deep_stack.hpp"
+#include "runtime/system/signal_stack.hpp"
 
 namespace iris::clang_library {
 namespace {
-
-constexpr std::size_t signal_stack_bytes = 64u << 10;
 
 thread_local std::string* fatal_message = nullptr;
 
@@ -76,19 +74,13 @@ struct Call {
   bool finished = false;
   std::string fatal = {};
   llvm::CrashRecoveryContext context = {};
-  std::vector<char> signal_stack = std::vector<char>(signal_stack_bytes);
 };
 
 void* run_call(void* pointer) {
   Call& call = *static_cast<Call*>(pointer);
-  stack_t stack = {};
-  stack.ss_sp = call.signal_stack.data();
-  stack.ss_size = call.signal_stack.size();
-  stack_t before = {};
-  sigaltstack(&stack, &before);
+  const SignalStack for_crashes;
   fatal_message = &call.fatal;
   call.finished = call.context.RunSafely([&call] { call.work(); });
-  sigaltstack(&before, nullptr);  // a sanitizer's own, which it takes back at the thread's end
   return nullptr;
 }
 

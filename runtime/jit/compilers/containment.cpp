@@ -6,15 +6,14 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <vector>
 
 #include "iris/compiler.hpp"
 #include "runtime/system/deep_stack.hpp"
+#include "runtime/system/signal_stack.hpp"
 
 namespace iris {
 namespace {
 
-constexpr std::size_t signal_stack_bytes = 64u << 10;
 constexpr std::array<int, 6> fatal_signals = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 
 /// Where a thread goes on after a crash.
@@ -53,17 +52,11 @@ struct Call {
   const std::function<void()>& work;
   std::exception_ptr thrown = nullptr;
   Recovery recovery = {};
-  std::vector<char> signal_stack = std::vector<char>(signal_stack_bytes);
-  stack_t signal_stack_before = {};  ///< a sanitizer's own, which it takes back at the thread's end
 };
 
 void* run_call(void* pointer) {
   Call& call = *static_cast<Call*>(pointer);
-  // A handler cannot run on a stack that has overflowed.
-  stack_t stack = {};
-  stack.ss_sp = call.signal_stack.data();
-  stack.ss_size = call.signal_stack.size();
-  sigaltstack(&stack, &call.signal_stack_before);
+  const SignalStack for_crashes;
   if (sigsetjmp(call.recovery.place, 1) == 0) {
     recovery = &call.recovery;
     try {
@@ -73,7 +66,6 @@ void* run_call(void* pointer) {
     }
     recovery = nullptr;
   }
-  sigaltstack(&call.signal_stack_before, nullptr);
   return nullptr;
 }
 
