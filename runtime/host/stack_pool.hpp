@@ -5,9 +5,10 @@
 
 namespace iris::host {
 
-/// Stacks for fibers, mapped in slabs and kept for reuse. The first `guarded` stacks have an inaccessible page below
-/// them, so that an overflow is a crash at once rather than a corrupted neighbour; more would exhaust the
-/// kernel's limit on mappings (65530 by default, two for each guarded stack).
+/// Stacks for fibers, mapped in slabs and kept for reuse, some of them for other pools once this one ends. The first
+/// `guarded` stacks have an inaccessible page below them, so that an overflow is a crash at once rather than a
+/// corrupted neighbour; more would exhaust the kernel's limit on mappings (65530 by default, two for each guarded
+/// stack).
 class StackPool {
  public:
   static constexpr std::size_t stack_bytes = std::size_t{64} << 10;
@@ -29,8 +30,6 @@ class StackPool {
   static bool is_below(const char* stack, const void* address);
 
  private:
-  void map_slab();
-
   std::vector<void*> slabs_;
   std::vector<char*> free_;
 };
