@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ostream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -369,22 +368,25 @@ std::vector<std::array<std::size_t, factors>> rows_of(const std::array<std::size
   }
   if (test_all()) return all;
 
-  std::set<std::array<std::size_t, 4>> seen;
-  const auto pairs_of = [](const Row& row) {
-    std::vector<std::array<std::size_t, 4>> pairs;
+  constexpr std::size_t most_values = 64;
+  std::vector<bool> seen(factors * factors * most_values * most_values);
+  const auto for_each_pair = [](const Row& row, const auto& visit) {
     for (std::size_t i = 0; i < factors; ++i) {
-      for (std::size_t j = i + 1; j < factors; ++j) pairs.push_back({i, row[i], j, row[j]});
+      for (std::size_t j = i + 1; j < factors; ++j) {
+        visit(((i * factors + j) * most_values + row[i]) * most_values + row[j]);
+      }
     }
-    return pairs;
   };
   std::vector<Row> rows;
   while (true) {
     const auto new_pairs = [&](const Row& row) {
-      return std::ranges::count_if(pairs_of(row), [&](const auto& pair) { return !seen.contains(pair); });
+      int count = 0;
+      for_each_pair(row, [&](std::size_t pair) { count += seen[pair] ? 0 : 1; });
+      return count;
     };
     const Row best = *std::ranges::max_element(all, {}, new_pairs);
     if (new_pairs(best) == 0) return rows;
-    for (const auto& pair : pairs_of(best)) seen.insert(pair);
+    for_each_pair(best, [&](std::size_t pair) { seen[pair] = true; });
     rows.push_back(best);
   }
 }
