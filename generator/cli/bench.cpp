@@ -288,11 +288,11 @@ void add_bench(CLI::App& program, Action& action) {
           ->check(CLI::IsMember({"nccl", "rccl"}))
           ->excludes(cold);
   auto* svg = app->add_option("--svg", command->svg, "Also draw time and bandwidth against size into this file");
-  app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
-  app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
+  take_whole_number(app->add_option("--world", command->world, "This many ranks"), 1, max_ranks);
+  auto* batches =
+      app->add_option("--batches", command->batches, "The median is over these; many leave the chip warm, and slower");
+  take_whole_number(batches->capture_default_str(), 1, 10000);
+  take_whole_number(app->add_option("--seed", command->seed, "Of the random data")->capture_default_str(), 0, max_seed);
   command->tuning.add_to(*app);
   auto* json = app->add_flag("--json", command->json, "Print JSON");
   auto* csv = app->add_flag("--csv", command->csv, "Print CSV, a row for each size")->excludes(json);

@@ -69,7 +69,7 @@ void add_explain(CLI::App& program, Action& action) {
       ->allow_extra_args(false)
       ->capture_default_str();
   command->add_option("--kernel", options->kernel, "Only this kernel");
-  command->add_option("--world", options->world, "Only this many ranks")->check(CLI::Range(1, max_ranks));
+  take_whole_number(command->add_option("--world", options->world, "Only this many ranks"), 1, max_ranks);
   options->tuning.add_to(*command);
   options->device.add_to(*command);
   command->add_flag("--json", options->json, "Print JSON: an array of plans");

@@ -107,7 +107,7 @@ void add_import(CLI::App& program, Action& action) {
   app->footer(import_footer);
   app->add_option("FILE", command->file, "Source of HIP or CUDA; - for standard input")->required();
   app->add_option("--entry", command->entry, "The kernel, where the source has several");
-  app->add_option("--world", command->world, "Ranks that the description names")->check(CLI::Range(1, max_ranks));
+  take_whole_number(app->add_option("--world", command->world, "Ranks that the description names"), 1, max_ranks);
   app->add_option("-o,--output", command->output, "Write the description there instead of printing it");
   app->add_flag("--force", command->force, "Overwrite it");
   app->add_flag("--json", command->json, "Print the list and the description as JSON");

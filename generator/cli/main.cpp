@@ -44,12 +44,16 @@ const CLI::App* chosen(const CLI::App* program) {
   return named.empty() ? program : chosen(named.front());
 }
 
-/// A flag is there or it is not: `--no-verify=3` is a mistake.
-void refuse_values_of_flags(CLI::App& app) {
+/// A flag is there or it is not: `--no-verify=3` is a mistake. So is what names nothing, `-o ""`.
+void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_expected_max() == 0) option->disable_flag_override();
+    if (option->get_expected_max() == 0) {
+      option->disable_flag_override();
+    } else {
+      option->check([](const std::string& value) { return value.empty() ? "must not be empty" : ""; });
+    }
   }
-  for (CLI::App* subcommand : app.get_subcommands(nullptr)) refuse_values_of_flags(*subcommand);
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) check_values(*subcommand);
 }
 
 /// "unknown option '--targt'; did you mean '--target'?": CLI11 names the word, but not the nearest.
@@ -135,7 +139,7 @@ ExitCode run_program(int argc, char** argv) {
 
   Action action;
   for (const auto add : subcommands) add(program, action);
-  refuse_values_of_flags(program);
+  check_values(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -34,11 +34,16 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names) 
   return chosen;
 }
 
-std::string check_digits(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc() && end == text.data() + text.size()) return "";
-  return "must be a whole number from 0 to 18446744073709551615, not '" + text + "'";
+void take_whole_number(CLI::Option* option, std::uint64_t least, std::uint64_t most) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  const auto problem_of = [=](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_decimal = problem == std::errc() && end == text.data() + text.size() && !text.starts_with("0");
+    if ((is_decimal || text == "0") && value >= least && value <= most) return "";
+    return "must be a whole number from " + range + ", not '" + text + "'";
+  };
+  option->check(problem_of, range);
 }
 
 void check_compiler(const std::string& name) {
@@ -51,7 +56,6 @@ void TuningOption::add_to(CLI::App& command) {
       .add_option("--tuning", which_,
                   "What `variant: auto` asks first: auto (your measurements, then those that come with irisgen), "
                   "shipped, none, or a file that `irisgen tune` wrote")
-      ->check([](const std::string& which) { return which.empty() ? "names no file" : ""; })
       ->capture_default_str();
 }
 
@@ -69,8 +73,15 @@ std::vector<TuningTable> TuningOption::tables() const {
   if (which_ == "shipped") return {shipped_tuning()};
   if (which_ == "none") return {};
   std::error_code unreachable;
-  if (std::filesystem::exists(which_, unreachable)) return {iris::read_tuning(which_)};
-  throw UsageError("--tuning: there is no file " + which_ + "; `irisgen tune --table " + which_ + "` writes it");
+  if (!std::filesystem::exists(which_, unreachable))
+    throw UsageError("--tuning: there is no file " + which_ + "; `irisgen tune --table " + which_ + "` writes it");
+  try {
+    return {iris::read_tuning(which_)};
+  } catch (const SpecError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw UsageError(std::string("--tuning: ") + error.what());
+  }
 }
 
 void DeviceOption::add_to(CLI::App& command) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,7 +15,8 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace irisgen::cli {
 
@@ -28,15 +31,18 @@ std::vector<const Target*> targets_named(const std::vector<std::string>& names);
 /// rules hold for it.
 Spec load_spec(const std::string& path, int world = 0);
 
-/// For CLI11's check(): refuses what is no number of 64 bits; its conversion wraps -1 to 2^64 - 1 and cuts larger ones.
-/// Empty if it is one.
-std::string check_digits(const std::string& text);
+/// Has an option refuse what is not written as a whole number from `least` to `most`: CLI11's conversion takes 010 for
+/// 8, wraps -1 to 2^64 - 1 and cuts larger ones.
+void take_whole_number(CLI::Option* option, std::uint64_t least, std::uint64_t most);
 
 /// Throws UsageError unless a compiler has that name, on whatever machine. Empty: any.
 void check_compiler(const std::string& name);
 
 /// Ranks that a world can have; what `--world` accepts.
 inline constexpr int max_ranks = iris::device::max_world;
+
+/// What `--seed` accepts.
+inline constexpr std::uint64_t max_seed = std::numeric_limits<std::uint64_t>::max();
 
 /// The specification cut down to what one entry of its kernels makes (empty: all), or to one of those where lists of
 /// dtypes or shapes make several. Throws UsageError for an unknown name.

@@ -157,8 +157,8 @@ void add_run(CLI::App& program, Action& action) {
   app->add_option("SPEC", command->spec, spec_help)->required();
   app->add_option("--kernel", command->kernel, "Only this kernel");
   app->add_option("--target", command->target, "Where to run")->capture_default_str();
-  app->add_option("--world", command->world, "This many ranks instead of what the specification says")
-      ->check(CLI::Range(1, max_ranks));
+  auto* world = app->add_option("--world", command->world, "This many ranks instead of what the specification says");
+  take_whole_number(world, 1, max_ranks);
   app->add_option("--input", command->inputs, "ARG=PATTERN.npy: a rank's input from its file (repeatable)")
       ->allow_extra_args(false);
   app->add_option("--output", command->outputs, "ARG=PATTERN.npy: write a rank's output to its file (repeatable)")
@@ -166,12 +166,10 @@ void add_run(CLI::App& program, Action& action) {
   app->add_option("--extent", command->extents,
                   "NAME=NUMBER: a dynamic extent's size, in all kernels that have it (repeatable)")
       ->allow_extra_args(false);
-  app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution")
-      ->check(check_digits)
-      ->capture_default_str();
-  app->add_option("--repeat", command->repeat, "Launches, one after another")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->capture_default_str();
+  auto* seed = app->add_option("--seed", command->seed, "Of random inputs and of the host's order of execution");
+  take_whole_number(seed->capture_default_str(), 0, max_seed);
+  auto* repeat = app->add_option("--repeat", command->repeat, "Launches, one after another");
+  take_whole_number(repeat->capture_default_str(), 1, std::numeric_limits<int>::max());
   app->add_flag("--no-verify", command->no_verify, "Do not compare with the reference");
   command->tuning.add_to(*app);
   app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");

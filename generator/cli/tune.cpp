@@ -334,15 +334,14 @@ void add_tune(CLI::App& program, Action& action) {
       "--sizes", command->sizes,
       "Bytes, FIRST:LAST[:FACTOR] with K, M, G (default: the kernel's own shape; 1K:256M by 4 of a dynamic one)");
   app->add_option("--kernel", command->kernel, "Only this kernel");
-  app->add_option("--world", command->world, "This many ranks")->check(CLI::Range(1, max_ranks));
+  take_whole_number(app->add_option("--world", command->world, "This many ranks"), 1, max_ranks);
   app->add_option("--budget", command->budget, "Begin nothing after this time: 60s, 5m, 1h (default: none)");
   app->add_option("--table", command->table, "The table to write (default: yours)");
   app->add_flag("--again", command->again, "Measure what the table has already, too");
-  app->add_option("--batches", command->batches, "The last medians are over these")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  auto* batches = app->add_option("--batches", command->batches, "The last medians are over these");
+  take_whole_number(batches->capture_default_str(), 1, 10000);
   app->add_option("--compiler", command->compiler, "clang, hiprtc or nvrtc, where several can do the target");
-  app->add_option("--seed", command->seed, "Of the random data")->check(check_digits)->capture_default_str();
+  take_whole_number(app->add_option("--seed", command->seed, "Of the random data")->capture_default_str(), 0, max_seed);
   app->add_flag("--processes", command->processes, "A process for each rank instead of a thread");
   app->add_flag("--model", command->model, "Measure nothing: show what the model says of a target");
   app->add_flag("--json", command->json, "Print JSON");

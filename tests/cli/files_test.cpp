@@ -252,9 +252,14 @@ TEST_F(Files, RunKeepsWhatIsFinishedWhereALaterKernelFails) {
 }
 
 TEST_F(Files, WithoutANameAreSaidToHaveNone) {
-  const Outcome outcome = irisgen({"check", ""});
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.err, "irisgen: error: the specification to read has an empty name\n");
+  for (const auto& [arguments, named] : {std::pair{std::vector<std::string>{"check", ""}, "SPEC"},
+                                         {{"generate", spec, "-o", ""}, "--output-dir"},
+                                         {{"lint", "--list", "--sarif", ""}, "--sarif"}}) {
+    const Outcome outcome = irisgen(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    const std::string told = std::string("irisgen: error: ") + named + ": must not be empty\n";
+    EXPECT_EQ(outcome.err.substr(0, told.size()), told);
+  }
 }
 
 TEST_F(Files, ThatAreFoldersAreNamed) {

@@ -231,6 +231,7 @@ TEST(OwnerOf, IsTheSameFromEveryWorkingDirectory) {
 
 TEST(OwnerOf, TakesStandardInputForWhatItIs) {
   EXPECT_EQ(owner_of("generate", "-", "build/kernels"), "generate <stdin>");
+  EXPECT_THROW(owner_of("generate", "a.yaml", ""), std::runtime_error);
 }
 
 TEST(Depfile, ListsEveryOutputAndInput) {
