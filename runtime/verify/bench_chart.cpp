@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 #include "iris/bench.hpp"
@@ -16,10 +16,21 @@ constexpr double right = 32;
 constexpr double top = 52;
 constexpr double bottom = 36;
 
-std::string format(const char* pattern, auto... values) {
-  std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(), pattern, values...);
-  return text.data();
+// Numbers have a point whatever the program's locale is, so that printf is none for them.
+
+/// As printf's %g.
+std::string number(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+  return {text.data(), end};
+}
+
+std::string pixels(double value) {
+  return number(std::round(10 * value) / 10);
+}
+
+std::string attribute(const std::string& name, double value) {
+  return " " + name + "=\"" + pixels(value) + '"';
 }
 
 /// As text of an element.
@@ -30,7 +41,13 @@ std::string escaped(const std::string& text) {
 }
 
 std::string label(double x, double y, const char* anchor, const std::string& text, const char* more = "") {
-  return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, more) + escaped(text) + "</text>\n";
+  return "<text" + attribute("x", x) + attribute("y", y) + " text-anchor=\"" + anchor + '"' + more + '>' +
+         escaped(text) + "</text>\n";
+}
+
+std::string level_line(double from, double to, double y, const std::string& style) {
+  return "<line" + attribute("x1", from) + attribute("x2", to) + attribute("y1", y) + attribute("y2", y) + ' ' + style +
+         "/>\n";
 }
 
 /// Bytes of 1024, as far as they are round.
@@ -38,7 +55,7 @@ std::string bytes_text(double bytes) {
   const std::array<const char*, 4> units = {" B", " KiB", " MiB", " GiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
-  return format("%g", bytes) + units.at(unit);
+  return number(bytes) + units.at(unit);
 }
 
 /// What is drawn, and how.
@@ -109,9 +126,8 @@ class Panel {
   std::string axes() const {
     std::string out;
     const auto rule = [&](double value) {
-      out += format("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#dee2e6\"/>\n", x0_ + left,
-                    x0_ + width - right, y_of(value), y_of(value));
-      out += label(x0_ + left - 6, y_of(value) + 4, "end", format("%g", value));
+      out += level_line(x0_ + left, x0_ + width - right, y_of(value), "stroke=\"#dee2e6\"");
+      out += label(x0_ + left - 6, y_of(value) + 4, "end", number(value));
     };
     if (times_) {
       for (int power = static_cast<int>(low_); power <= static_cast<int>(high_); ++power) rule(std::pow(10, power));
@@ -133,7 +149,7 @@ class Panel {
       for (const BenchPoint& point : report_.points) {
         const double value = value_of(line, point);
         if (value > 0 && (!times_ || std::log10(value) >= low_))
-          points += format("%.1f,%.1f ", x_of(static_cast<double>(point.bytes)), y_of(value));
+          points += pixels(x_of(static_cast<double>(point.bytes))) + ',' + pixels(y_of(value)) + ' ';
       }
       out += "<polyline fill=\"none\" " + std::string(line.style) + " points=\"" + points + "\"/>\n";
     }
@@ -158,8 +174,7 @@ std::string legend(const BenchReport& report, double y0) {
                    " ranks on " + report.device);
   double x = width + 8;
   for (const Line& line : lines_of(report)) {
-    out += format("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" ", x, x + 22, y0 + 16, y0 + 16) + line.style +
-           "/>\n" + label(x + 27, y0 + 20, "start", line.name);
+    out += level_line(x, x + 22, y0 + 16, line.style) + label(x + 27, y0 + 20, "start", line.name);
     x += 42 + 6.4 * static_cast<double>(line.name.size());
   }
   return out;
@@ -178,11 +193,10 @@ std::string bench_chart(std::span<const BenchReport> reports) {
     body += legend(report, y0) + Panel(report, 0, y0).draw(true) + Panel(report, width, y0).draw(false);
     y0 += height;
   }
-  return format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-             "font-family=\"sans-serif\" font-size=\"12\" fill=\"#212529\">\n",
-             2 * width, y0, 2 * width, y0) +
-         format("<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", 2 * width, y0) + body + "</svg>\n";
+  const std::string size = attribute("width", 2 * width) + attribute("height", y0);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\"" + size + " viewBox=\"0 0 " + pixels(2 * width) + ' ' + pixels(y0) +
+         "\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#212529\">\n<rect" + size + " fill=\"#ffffff\"/>\n" +
+         body + "</svg>\n";
 }
 
 }  // namespace iris

@@ -194,12 +194,12 @@ TEST(BenchChart, DrawsTimeAndBandwidthAgainstSize) {
   EXPECT_EQ(svg.find("windows"), std::string::npos) << "none was measured";
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   // Times from 1 to 1000 µs over 162 units of height: 4 is 0.602 / 3 of it above the ground, 400 is 2.602 / 3.
-  EXPECT_EQ(points_of(svg, 0), "56.0,181.5 428.0,73.5 ");
-  EXPECT_EQ(points_of(svg, 1), "56.0,165.2 428.0,57.2 ");
+  EXPECT_EQ(points_of(svg, 0), "56,181.5 428,73.5 ");
+  EXPECT_EQ(points_of(svg, 1), "56,165.2 428,57.2 ");
   // Bandwidths from 0 to 400 GB/s: 24.6 and 251.7, the library's half of it, and what the links carry.
-  EXPECT_EQ(points_of(svg, 3), "516.0,204.0 888.0,112.1 ");
-  EXPECT_EQ(points_of(svg, 4), "516.0,209.0 888.0,163.0 ");
-  EXPECT_EQ(points_of(svg, 5), "516.0,77.9 888.0,77.9 ");
+  EXPECT_EQ(points_of(svg, 3), "516,204 888,112.1 ");
+  EXPECT_EQ(points_of(svg, 4), "516,209 888,163 ");
+  EXPECT_EQ(points_of(svg, 5), "516,77.9 888,77.9 ");
 }
 
 TEST(BenchCsv, HasARowForEachSize) {
