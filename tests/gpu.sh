@@ -168,18 +168,21 @@ matrix() {
   return "$status"
 }
 
-# check TOOL SPEC…: compute-sanitizer on each kernel.
+# check TOOL SPEC…: compute-sanitizer on each kernel. Most of the time goes into starting it and compiling, on one thread
+# of the host.
 check() {
-  local tool=$1 spec name status=0
+  local tool=$1 spec
   shift
-  for spec in "$@"; do
-    for name in $(names_of "$spec"); do
-      echo "== $name"
-      compute-sanitizer --tool "$tool" --error-exitcode 9 \
-        "$irisgen" run "$spec" --kernel "$name" --target "$target" || { echo "$tool failed: $name"; status=1; }
-    done
-  done
-  return "$status"
+  for spec in "$@"; do names_of "$spec" | sed "s|^|$tool $spec |"; done | xargs -P 4 -L 1 bash -c 'check_kernel "$@"' check
+}
+
+# check_kernel TOOL SPEC NAME: what it prints comes in one piece.
+check_kernel() {
+  local said status=0
+  said=$(compute-sanitizer --tool "$1" --error-exitcode 9 "$irisgen" run "$2" --kernel "$3" --target "$target" 2>&1) ||
+    { status=1; said+=$'\n'"$1 failed: $3"; }
+  printf '== %s\n%s\n' "$3" "$said"
+  return $status
 }
 
 # fused_kernels WORLD: layers of a model of 70B parameters, in parts for 8 ranks.
@@ -246,7 +249,7 @@ fused() {
   beside_peers fused fused
 }
 
-export -f configure_and_build run_examples processes groups sass matrix bare check tune beside_peers collectives fused names_of
+export -f configure_and_build run_examples processes groups sass matrix bare check check_kernel tune beside_peers collectives fused names_of
 export work out nvcc=${CUDA_HOME:-/usr/local/cuda}/bin/nvcc
 
 command -v nvidia-smi >/dev/null && nvidia-smi -L | tee "$out/summary.txt"
