@@ -145,16 +145,17 @@ std::string canonical_json(const KernelSpec& kernel, int world) {
 }
 
 Spec check(const KernelSpec& kernel) {
+  Report report("kernel '" + kernel.name + "'", "");
   const std::vector<std::string> names = pattern_names();
   if (!kernel.user && std::ranges::find(names, kernel.problem.pattern) == names.end()) {
-    throw std::runtime_error("unknown pattern '" + kernel.problem.pattern + "'" +
-                             suggestion(kernel.problem.pattern, {names.begin(), names.end()}));
+    report.error({}, "unknown pattern '" + kernel.problem.pattern + "'" +
+                         suggestion(kernel.problem.pattern, {names.begin(), names.end()}));
   }
   if (kernel.problem.result != iris::result_of(kernel.problem.dtype)) {
-    throw std::runtime_error("kernel '" + kernel.name +
-                             "' has a result of another type than its dtype, which only parts " +
-                             "of operations may have; leave `result` out");
+    report.error(
+        {}, "a result of another type than the dtype, which only parts of operations may have; leave `result` out");
   }
+  report.throw_if_any();
   const std::vector<int> worlds = kernel.worlds.empty() ? std::vector{kernel.problem.world} : kernel.worlds;
   auto json = nlohmann::json::parse(canonical_json(kernel, worlds.front()));
   json["world"] = worlds;

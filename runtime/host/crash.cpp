@@ -103,9 +103,10 @@ std::string describe_crash(const Crash& crash, const DeviceThread& thread, const
   const char* const behind = crash.instruction ? static_cast<const char*>(crash.instruction) + 1 : nullptr;
   const std::string place = place_of_call(locate, behind);
   const std::string what = crash.signal == SIGFPE   ? "divides a whole number by zero"
-                           : crash.signal == SIGILL ? "has come to code that there is not: a function that returns "
-                                                      "nothing, or what the language does not define"
-                           : describe_access(crash, thread);
+                           : crash.signal == SIGILL ? "is stopped: by an access that is not aligned to its length, by "
+                                                      "a function that returns nothing, or by what else the language "
+                                                      "does not define"
+                                                    : describe_access(crash, thread);
   return grid.name + ", rank " + std::to_string(grid.rank) + ", block " + std::to_string(thread.block->index) +
          ", thread " + std::to_string(thread.index) + (place.empty() ? "" : ", at " + place) + ": " + what;
 }

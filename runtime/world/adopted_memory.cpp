@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -35,6 +37,20 @@ class Steps {
   std::vector<void*> done_;
 };
 
+/// Each member gives memory of its own: the same begins, on every member.
+void check_apart(std::span<char* const> begins, std::size_t bytes) {
+  std::vector<std::size_t> members(begins.size());
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  std::ranges::sort(members, {}, [&](std::size_t member) { return number_of(begins[member]); });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const std::size_t before = members[i - 1];
+    if (number_of(begins[members[i]]) - number_of(begins[before]) >= bytes) continue;
+    const auto [first, second] = std::minmax(before, members[i]);
+    throw std::runtime_error("ranks " + std::to_string(first) + " and " + std::to_string(second) +
+                             " give memory that overlaps; each gives its own");
+  }
+}
+
 /// Ranks of one process address each other's memory as it is, once their GPUs may.
 std::vector<char*> open_to_threads(const Group::State& group, const CollectiveCall& call, void* memory,
                                    std::size_t bytes) {
@@ -47,8 +63,10 @@ std::vector<char*> open_to_threads(const Group::State& group, const CollectiveCa
     bases.push_back(reinterpret_cast<char*>(std::stoull(texts[0])));  // NOLINT(performance-no-int-to-ptr)
     devices.push_back(std::stoi(texts[1]));
   }
-  group.collectives->all_gather_or_fail(call,
-                                        words_of_attempt([&] { device.open_to_devices(memory, bytes, devices); }));
+  group.collectives->all_gather_or_fail(call, words_of_attempt([&] {
+                                          check_apart(bases, bytes);
+                                          device.open_to_devices(memory, bytes, devices);
+                                        }));
   return bases;
 }
 
@@ -165,6 +183,7 @@ const Adoption* AdoptedMemory::find(const void* memory, std::size_t bytes) const
 std::string AdoptedMemory::describe_refusal(const Device& device, const void* memory, std::size_t bytes) const {
   if (memory == nullptr) return "the memory is null";
   if (bytes == 0) return "there is nothing to adopt";
+  if (number_of(memory) + bytes < bytes) return "there are no such addresses behind the memory's begin";
   for (const Adoption& each : adoptions_) {
     const bool apart =
         number_of(memory) + bytes <= number_of(each.begin) || number_of(each.begin) + each.bytes <= number_of(memory);

@@ -158,7 +158,7 @@ Context::State& ProcessWorld::enter() {
 World World::join(const WorldOptions& options, std::shared_ptr<Bootstrap> bootstrap) {
   if (bootstrap == nullptr) bootstrap = connect_processes();
   const LogRank rank(bootstrap->rank(), bootstrap->size());
-  return World(std::make_shared<ProcessWorld>(options, bootstrap));
+  return {Made(), std::make_shared<ProcessWorld>(options, bootstrap)};
 }
 
 }  // namespace iris

@@ -51,11 +51,11 @@ std::exception_ptr run_rank(Context::State& rank, const std::function<void(Conte
   return nullptr;
 }
 
-World::World(std::shared_ptr<State> state) : state_(std::move(state)) {
+World::World(Made, std::shared_ptr<State> state) : state_(std::move(state)) {
   for (const auto& rank : state_->ranks) rank->world = state_;
 }
 
-World::World(const WorldOptions& options) : World(make_thread_world(options)) {}
+World::World(const WorldOptions& options) : World(Made(), make_thread_world(options)) {}
 
 World::~World() {
   if (context_ == nullptr) return;

@@ -172,7 +172,7 @@ TEST(check, holds_it_to_every_rule) {
     change(kernel);
     try {
       check(kernel);
-    } catch (const std::runtime_error& error) {
+    } catch (const SpecError& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
@@ -186,7 +186,7 @@ TEST(check, holds_it_to_every_rule) {
   expect([](KernelSpec& kernel) { kernel.problem.root = 0; }, "all_reduce takes no 'root'");
   expect([](KernelSpec& kernel) { kernel.problem.extents = {}; }, "missing key 'n'");
   expect([](KernelSpec& kernel) { kernel.problem.pattern = "all_reduec"; }, "did you mean 'all_reduce'?");
-  expect([](KernelSpec& kernel) { kernel.problem.result = Dtype::f64; }, "has a result of another type");
+  expect([](KernelSpec& kernel) { kernel.problem.result = Dtype::f64; }, "a result of another type");
   expect([](KernelSpec& kernel) { kernel.config["blokcs"] = {.value = 3}; }, "did you mean 'blocks'?");
   expect([](KernelSpec& kernel) { kernel.problem.accumulate = Dtype::i32; }, "does not accumulate in i32");
 }
@@ -248,7 +248,7 @@ TEST(spec, checks_8_bit_floats_that_were_described_in_cpp) {
   kernel.worlds = {1};
   EXPECT_NO_THROW(check(kernel));
   kernel.problem.result = Dtype::e4m3;
-  EXPECT_THROW(check(kernel), std::runtime_error);
+  EXPECT_THROW(check(kernel), SpecError);
 }
 
 TEST(spec, bounds_the_elements_of_a_buffer) {
@@ -319,6 +319,7 @@ TEST(spec, reads_files) {
   fs::remove(path);
   EXPECT_THROW(read_spec(path.string()), std::runtime_error);  // not there
   EXPECT_THROW(read_spec(fs::temp_directory_path().string()), std::runtime_error);
+  EXPECT_THROW(read_spec(""), std::runtime_error);
 }
 
 // errors/NAME.yaml or .json is a wrong specification, errors/NAME.txt what is said about it, to the byte.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -197,6 +198,19 @@ TEST(AdoptedMemory, OfOneRankRefusesThoseOfAll) {
   expect_all(
       refusals_of([](int rank, char* own, char* on_heap) { return Range{rank == 2 ? on_heap : own + 1024, 64}; }),
       "as_symmetric(64 bytes) cannot be done on rank 2: the memory lies on the symmetric heap");
+  static constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() - 64;
+  expect_all(refusals_of([](int, char* own, char*) { return Range{own + 1024, too_long}; }),
+             "as_symmetric(" + std::to_string(too_long) +
+                 " bytes) cannot be done on rank 0: there are no such addresses behind the memory's begin");
+  // Of ranks 1 and 2, whose own lie elsewhere.
+  static std::array<char, 256> common;
+  for (const std::size_t between : {0, 63}) {
+    expect_all(refusals_of([&](int rank, char* own, char*) {
+                 return Range{rank == 0 ? own + 1024 : common.data() + between * static_cast<std::size_t>(rank - 1),
+                              64};
+               }),
+               "as_symmetric(64 bytes) cannot be done on rank 0: ranks 1 and 2 give memory that overlaps; each gives");
+  }
   for (const std::ptrdiff_t offset : {-63, 0, 100, 255}) {
     expect_all(refusals_of([&](int rank, char* own, char*) { return Range{own + (rank == 2 ? offset : 1024), 64}; }),
                "as_symmetric(64 bytes) cannot be done on rank 2: the memory overlaps adopted memory ");

@@ -51,6 +51,8 @@ TEST(HostEngine, SaysOfWhatAKernelHasCrashed) {
     EXPECT_NE(failure_of("leaves_the_addresses").find(", thread 7: accesses an address where there is no memory"),
               std::string::npos);
   }
+  EXPECT_NE(failure_of("loads_between_packs").find(", thread 7: is stopped: by an access that is not aligned"),
+            std::string::npos);
   EXPECT_NE(failure_of("divides_by_zero").find("block 0, thread 31: divides a whole number by zero"),
             std::string::npos);
 }

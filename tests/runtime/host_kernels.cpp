@@ -238,6 +238,11 @@ extern "C" void leaves_the_addresses(Context context, const i32*, i32* output, i
 }
 IRIS_HOST_ENTRY(leaves_the_addresses)
 
+extern "C" void loads_between_packs(Context context, const i32* input, i32* output, i64) {
+  if (context.rank == 0 && thread_index() == 7) store_pack(output, load_pack<4>(input + 1));
+}
+IRIS_HOST_ENTRY(loads_between_packs)
+
 namespace {
 
 /// With 128 KiB of its own.

@@ -50,6 +50,12 @@ Failures failures_of(World& world, Body body) {
   return failures;
 }
 
+TEST(World, OfNoOptionsIsOneRankOnTheCpu) {
+  const World alone({});
+  EXPECT_EQ(alone.size(), 1);
+  EXPECT_EQ(alone.target(), "host");
+}
+
 TEST(World, RunsEveryRankOnceAndAtTheSameTime) {
   World world({.size = 5, .heap_bytes = 4096});
   std::array<std::atomic<int>, 5> calls{};

@@ -61,7 +61,8 @@ class World {
   struct State;
 
  private:
-  explicit World(std::shared_ptr<State> state);
+  struct Made {};  // World({}) is one of WorldOptions
+  World(Made made, std::shared_ptr<State> state);
 
   std::shared_ptr<State> state_;  // with the operations that were loaded
   std::unique_ptr<Context> context_;
