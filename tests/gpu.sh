@@ -331,7 +331,7 @@ step bench 120 "$irisgen" bench "$work/bench.yaml" --target "$target"
 step collectives 240 bash -c collectives
 step fused 240 bash -c fused
 if command -v compute-sanitizer >/dev/null; then
-  step memcheck 240 bash -c 'check memcheck "$work/spec.yaml" "$work/products.yaml"'
+  step memcheck 360 bash -c 'check memcheck "$work/spec.yaml" "$work/products.yaml"'
   step racecheck 300 bash -c 'check racecheck "$work/small_collectives.yaml" "$work/products.yaml"'
 else
   say "skipped memcheck and racecheck: compute-sanitizer is not installed"
