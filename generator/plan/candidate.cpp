@@ -31,6 +31,12 @@ std::optional<SpecError> check_keys(const KernelSpec& spec, const Settings& conf
   return std::nullopt;
 }
 
+bool is_made_of(const Draft& draft, std::span<const std::string> templates) {
+  return std::ranges::all_of(draft.kernels, [&](const KernelPlan& kernel) {
+    return std::ranges::find(templates, kernel.template_path) != templates.end();
+  });
+}
+
 }  // namespace
 
 Candidate consider(const KernelSpec& spec, const Problem& problem, const Target& target, const Settings& config,
@@ -56,6 +62,9 @@ Candidate consider(const KernelSpec& spec, const Problem& problem, const Target&
     const Request request{spec, problem, target, config, variant.name, launches ? *launches : any};
     candidate.draft = variant.plan(request);
     attach_functions(request, variant, functions, candidate.draft);
+    if (const auto templates = request.launches.templates;
+        !templates.empty() && !is_made_of(candidate.draft, templates))
+      candidate.refusal = refusal_of(spec, spec.where.variant, std::string(variant.name) + " is made of other kernels");
   } catch (const SpecError& error) {
     candidate.refusal = error;
   }

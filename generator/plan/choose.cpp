@@ -248,7 +248,8 @@ namespace {
 Chosen choose_for_all_rows(const KernelSpec& spec, const Problem& problem, const Target& target,
                            const PlanOptions& options, std::span<const FunctionPlan> functions) {
   Chosen chosen;
-  const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config, functions);
+  const Launches launches = {.typical = problem, .templates = options.templates};
+  const std::vector<Candidate> candidates = consider_all(spec, problem, target, spec.config, functions, launches);
   chosen.alternatives = compare(candidates, problem, target);
   add_measured(spec, problem, target, options, chosen);
   if (spec.variant != "auto") {

@@ -78,7 +78,8 @@ void Composition::add_intermediate(std::string name, Dtype dtype, std::vector<Di
 
 void Composition::add(const PartRequest& part) {
   const Problem problem = with_extents(part.problem, request_.problem, part.extents);
-  Launches launches = {.typical = with_extents(part.problem, request_.typical(), part.extents)};
+  Launches launches = {.typical = with_extents(part.problem, request_.typical(), part.extents),
+                       .templates = request_.launches.templates};
   if (const Dimension* rows = find(part.extents, "m"); rows && rows->extent == "m" && request_.launches.most_rows)
     launches.most_rows = divide_up(*request_.launches.most_rows * rows->factor, rows->divisor);
   auto [variant, draft] = choose_part(

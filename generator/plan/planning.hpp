@@ -40,7 +40,8 @@ using iris::InPlace;
 /// The launches that a plan is for, where its problem leaves lengths open.
 struct Launches {
   Problem typical;  ///< the problem, with lengths that suit most of them; open where nobody knows better
-  std::optional<std::int64_t> most_rows = {};  ///< that m has in them
+  std::optional<std::int64_t> most_rows = {};   ///< that m has in them
+  std::span<const std::string> templates = {};  ///< as PlanOptions have them
 };
 
 /// What a variant plans for.

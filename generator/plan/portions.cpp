@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+
 #include "generator/plan/compose.hpp"
 
 namespace irisgen {

@@ -16,7 +16,8 @@ using Choices = std::vector<std::pair<std::string, std::vector<int>>>;
 
 /// Nothing if the variant cannot.
 std::optional<TuningCandidate> plan(const KernelSpec& kernel, int world, const Target& target, std::string_view variant,
-                                    const Settings& config, const Settings& constants) {
+                                    const Settings& config, const Settings& constants,
+                                    const PlanOptions& options = {}) {
   KernelSpec spec = kernel;
   spec.variant = variant;
   for (const auto& [key, setting] : config) spec.config[key] = setting;
@@ -25,7 +26,7 @@ std::optional<TuningCandidate> plan(const KernelSpec& kernel, int world, const T
     return TuningCandidate{.variant = std::string(variant),
                            .config = config,
                            .constants = constants,
-                           .plan = make_plan(spec, world, target)};
+                           .plan = make_plan(spec, world, target, options)};
   } catch (const SpecError&) {
     return std::nullopt;
   }
@@ -215,8 +216,13 @@ Plan verification_plan(const KernelSpec& kernel, int world, const Target& target
       if (name == "k") extent.value = std::min(candidate.plan.problem.extent("k").value, std::max(extent.value, least));
     }
   }
+  // For a small problem its parts would be others, which are not what is measured.
+  std::vector<std::string> templates;
+  for (const KernelPlan& kernel : candidate.plan.kernels) templates.push_back(kernel.template_path);
   for (const Settings& config : {pinned, candidate.config}) {
-    if (auto planned = plan(small, world, target, candidate.variant, config, candidate.constants)) return planned->plan;
+    if (auto planned =
+            plan(small, world, target, candidate.variant, config, candidate.constants, {.templates = templates}))
+      return planned->plan;
   }
   return candidate.plan;
 }

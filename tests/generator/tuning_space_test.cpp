@@ -189,6 +189,34 @@ TEST(VerificationPlan, HasTheTilesAndPartsThatAreMeasured) {
   }
 }
 
+/// Of a small problem the Plan would take other parts.
+TEST(VerificationPlan, IsOfTheKernelsThatAreMeasured) {
+  const auto templates_of = [](const Plan& plan) {
+    std::vector<std::string> templates;
+    for (const KernelPlan& kernel : plan.kernels) templates.push_back(kernel.template_path);
+    return templates;
+  };
+  const std::string shape = "dtype: bf16, world: 4, shape: {m: 8192, n: 8192, k: 3584}}";
+  for (const std::string& kernel : {"{name: a, pattern: matmul_reduce_scatter, variant: bulk_synchronous, " + shape,
+                                    "{name: a, pattern: matmul_reduce_scatter, variant: producer_consumer, " + shape,
+                                    "{name: a, pattern: matmul_all_reduce, variant: bulk_synchronous, " + shape,
+                                    "{name: a, pattern: all_gather_matmul, variant: bulk_synchronous, " + shape,
+                                    "{name: a, pattern: matmul_all_gather, variant: bulk_synchronous, " + shape,
+                                    std::string("{name: a, pattern: matmul, variant: padded, dtype: bf16, world: 4, "
+                                                "shape: {m: 4096, n: 4096, k: 4097}}"),
+                                    std::string("{name: a, pattern: all_reduce, variant: reduce_scatter_all_gather, "
+                                                "dtype: bf16, world: 4, shape: {n: 268435456}}")}) {
+    const Spec spec = spec_of({kernel});
+    for (const char* target : {"sm_90a", "gfx942"}) {
+      for (const TuningCandidate& candidate : tuning_candidates(spec.kernels.at(0), 4, *find_target(target))) {
+        const Plan verified = verification_plan(spec.kernels.at(0), 4, *find_target(target), candidate);
+        EXPECT_EQ(templates_of(verified), templates_of(candidate.plan)) << kernel << " on " << target;
+        EXPECT_LT(iris::size_of(verified.problem), iris::size_of(candidate.plan.problem) / 50) << kernel << target;
+      }
+    }
+  }
+}
+
 TEST(VerificationProblem, OfASmallProblemIsItself) {
   for (const std::string& kernel : kernels_of_every_template()) {
     const Problem problem = plan_of(kernel, "sm_90a").problem;
