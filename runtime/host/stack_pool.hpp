@@ -30,7 +30,14 @@ class StackPool {
   static bool is_below(const char* stack, const void* address);
 
  private:
-  std::vector<void*> slabs_;
+  struct Slab {
+    void* memory;
+    bool guarded;  ///< each of its stacks
+  };
+
+  void add_slab();
+
+  std::vector<Slab> slabs_;
   std::vector<char*> free_;
 };
 

@@ -1,20 +1,20 @@
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstddef>
-#include <memory>
 
 namespace iris {
 
 /// Where the calling thread's handlers of signals run while this lives, those with SA_ONSTACK: a stack that has
-/// overflowed has no room for one. The thread gets back what it had before, which a sanitizer takes away at the
-/// thread's end.
+/// overflowed has no room for one. Itself, it lies near the begin of a thread's stack, which is not where it overflows.
+/// The thread gets back what it had before, which a sanitizer takes away at the thread's end.
 class SignalStack {
  public:
   SignalStack() {
     stack_t stack = {};
-    stack.ss_sp = memory_.get();
-    stack.ss_size = bytes;
+    stack.ss_sp = memory_.data();
+    stack.ss_size = memory_.size();
     sigaltstack(&stack, &before_);
   }
   ~SignalStack() { sigaltstack(&before_, nullptr); }
@@ -22,9 +22,7 @@ class SignalStack {
   SignalStack& operator=(const SignalStack&) = delete;
 
  private:
-  static constexpr std::size_t bytes = std::size_t{64} << 10;
-
-  std::unique_ptr<std::byte[]> memory_ = std::make_unique<std::byte[]>(bytes);
+  alignas(16) std::array<std::byte, std::size_t{64} << 10> memory_ = {};
   stack_t before_ = {};
 };
 

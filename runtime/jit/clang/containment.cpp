@@ -3,7 +3,6 @@
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
 
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <mutex>
