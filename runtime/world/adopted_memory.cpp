@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -37,23 +36,33 @@ class Steps {
   std::vector<void*> done_;
 };
 
-/// Each member gives memory of its own: the same begins, on every member.
-void check_apart(std::span<char* const> begins, std::size_t bytes) {
-  std::vector<std::size_t> members(begins.size());
-  std::iota(members.begin(), members.end(), std::size_t{0});
-  std::ranges::sort(members, {}, [&](std::size_t member) { return number_of(begins[member]); });
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    const std::size_t before = members[i - 1];
-    if (number_of(begins[members[i]]) - number_of(begins[before]) >= bytes) continue;
-    const auto [first, second] = std::minmax(before, members[i]);
-    throw std::runtime_error("ranks " + std::to_string(first) + " and " + std::to_string(second) +
-                             " give memory that overlaps; each gives its own");
+/// Throws unless each member of the group gives memory of its own, here and in what was adopted before. Every member
+/// looks at all of it.
+void check_apart(const std::vector<int>& ranks, std::span<char* const> begins, std::size_t bytes,
+                 const std::vector<Adoption>& adoptions) {
+  const auto overlap = [](const char* begin, std::size_t length, const char* other, std::size_t other_length) {
+    return number_of(begin) < number_of(other) + other_length && number_of(other) < number_of(begin) + length;
+  };
+  const auto refuse = [](int rank, std::size_t other) {
+    throw std::runtime_error("rank " + std::to_string(rank) + " gives memory that is, or overlaps, what rank " +
+                             std::to_string(other) + " gave; each gives its own");
+  };
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (overlap(begins[i], bytes, begins[j], bytes)) refuse(ranks[i], static_cast<std::size_t>(ranks[j]));
+    }
+    for (const Adoption& before : adoptions) {
+      for (std::size_t rank = 0; rank < before.bases.size(); ++rank) {
+        const char* const base = before.bases[rank];
+        if (base != nullptr && overlap(begins[i], bytes, base, before.bytes)) refuse(ranks[i], rank);
+      }
+    }
   }
 }
 
 /// Ranks of one process address each other's memory as it is, once their GPUs may.
 std::vector<char*> open_to_threads(const Group::State& group, const CollectiveCall& call, void* memory,
-                                   std::size_t bytes) {
+                                   std::size_t bytes, const std::vector<Adoption>& adoptions) {
   Device& device = group.context.device;
   const std::string mine = pack({std::to_string(number_of(memory)), std::to_string(device.index())});
   std::vector<char*> bases;
@@ -64,7 +73,7 @@ std::vector<char*> open_to_threads(const Group::State& group, const CollectiveCa
     devices.push_back(std::stoi(texts[1]));
   }
   group.collectives->all_gather_or_fail(call, words_of_attempt([&] {
-                                          check_apart(bases, bytes);
+                                          check_apart(group.ranks, bases, bytes, adoptions);
                                           device.open_to_devices(memory, bytes, devices);
                                         }));
   return bases;
@@ -133,8 +142,9 @@ void AdoptedMemory::adopt(const Group::State& group, void* memory, std::size_t b
   for (const std::string& said : group.collectives->all_gather_or_fail(call, refusal, std::to_string(last_number_))) {
     last = std::max<std::uint64_t>(last, std::stoull(said));
   }
-  const std::vector<char*> bases = group.collectives->share_addresses() ? open_to_threads(group, call, memory, bytes)
-                                                                        : map_processes(group, call, memory, bytes);
+  const std::vector<char*> bases = group.collectives->share_addresses()
+                                       ? open_to_threads(group, call, memory, bytes, adoptions_)
+                                       : map_processes(group, call, memory, bytes);
   last_number_ = last + 1;
   Adoption made{.number = last_number_,
                 .members = group.members(),
@@ -183,7 +193,7 @@ const Adoption* AdoptedMemory::find(const void* memory, std::size_t bytes) const
 std::string AdoptedMemory::describe_refusal(const Device& device, const void* memory, std::size_t bytes) const {
   if (memory == nullptr) return "the memory is null";
   if (bytes == 0) return "there is nothing to adopt";
-  if (number_of(memory) + bytes < bytes) return "there are no such addresses behind the memory's begin";
+  if (number_of(memory) + bytes < bytes) return "no memory is as long; give the bytes that it has";
   for (const Adoption& each : adoptions_) {
     const bool apart =
         number_of(memory) + bytes <= number_of(each.begin) || number_of(each.begin) + each.bytes <= number_of(memory);

@@ -168,6 +168,26 @@ TEST(AdoptedMemory, DiffersNotInSize) {
   }
 }
 
+/// What one rank gave before, the other gives now, in a group whose ranks are not numbered from 0.
+TEST(AdoptedMemory, IsNotAnotherRanks) {
+  World world({.size = 3, .heap_bytes = 4096});
+  static std::array<char, 512> halves;
+  const auto said = sayings(world, [](Context& context) {
+    if (context.rank() == 0) return std::string();
+    Group pair = context.group({1, 2});
+    const auto half_in = [&](int turn) { return halves.data() + (context.rank() == 1 + turn ? 0 : 256); };
+    pair.as_symmetric(half_in(0), 256);
+    std::string refused = error_of([&] { pair.as_symmetric(half_in(1), 256); });
+    pair.release_symmetric(half_in(0));
+    return refused;
+  });
+  for (const int rank : {1, 2}) {
+    expect_part(said.at(static_cast<std::size_t>(rank)),
+                "as_symmetric(256 bytes) in group {1, 2} cannot be done on rank 1: "
+                "rank 1 gives memory that is, or overlaps, what rank 2 gave; each gives its own");
+  }
+}
+
 TEST(AdoptedMemory, OfOneRankRefusesThoseOfAll) {
   World world({.size = 3, .heap_bytes = 4096});
   const auto refusals_of = [&](auto memory_of) {
@@ -201,7 +221,7 @@ TEST(AdoptedMemory, OfOneRankRefusesThoseOfAll) {
   static constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() - 64;
   expect_all(refusals_of([](int, char* own, char*) { return Range{own + 1024, too_long}; }),
              "as_symmetric(" + std::to_string(too_long) +
-                 " bytes) cannot be done on rank 0: there are no such addresses behind the memory's begin");
+                 " bytes) cannot be done on rank 0: no memory is as long; give the bytes that it has");
   // Of ranks 1 and 2, whose own lie elsewhere.
   static std::array<char, 256> common;
   for (const std::size_t between : {0, 63}) {
@@ -209,7 +229,8 @@ TEST(AdoptedMemory, OfOneRankRefusesThoseOfAll) {
                  return Range{rank == 0 ? own + 1024 : common.data() + between * static_cast<std::size_t>(rank - 1),
                               64};
                }),
-               "as_symmetric(64 bytes) cannot be done on rank 0: ranks 1 and 2 give memory that overlaps; each gives");
+               "as_symmetric(64 bytes) cannot be done on rank 0: rank 2 gives memory that is, or overlaps, what rank 1 "
+               "gave; each gives its own");
   }
   for (const std::ptrdiff_t offset : {-63, 0, 100, 255}) {
     expect_all(refusals_of([&](int rank, char* own, char*) { return Range{own + (rank == 2 ? offset : 1024), 64}; }),

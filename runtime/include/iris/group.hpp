@@ -37,8 +37,8 @@ class Group {
   /// must outlive its adoption, which ends with release_symmetric(), or with the World.
   ///
   /// Collective over the group: every member gives memory of its own, of the same size. Throws in words, on every
-  /// member alike, where one gives none, or what overlaps the heap or something adopted already, or what others cannot
-  /// address:
+  /// member alike, where one gives none, or what overlaps the heap, something adopted already or, among threads, what
+  /// another gave, or what others cannot address:
   /// - on a GPU it is what the GPU's library allocated (cudaMalloc or hipMalloc, virtual memory management), and so
   ///   what caching allocators give out; where ranks are processes, virtual memory must have been created so that it
   ///   can be exported as a file. No pool's (cudaMallocAsync).
