@@ -168,20 +168,23 @@ matrix() {
   return "$status"
 }
 
-# check TOOL SPEC…: compute-sanitizer on each kernel. Most of the time goes into starting it and compiling, on one thread
-# of the host.
+# check TOOL SPEC…: compute-sanitizer on each kernel, four at a time: it starts, and compiles, on one thread of the host.
 check() {
-  local tool=$1 spec
+  local tool=$1 spec name
   shift
-  for spec in "$@"; do names_of "$spec" | sed "s|^|$tool $spec |"; done | xargs -P 4 -L 1 bash -c 'check_kernel "$@"' check
+  for spec in "$@"; do
+    for name in $(names_of "$spec"); do printf '%s\0' "$tool" "$spec" "$name"; done
+  done | xargs -0 -P 4 -n 3 bash -c 'check_kernel "$@"' check
 }
 
-# check_kernel TOOL SPEC NAME: what it prints comes in one piece.
+# check_kernel TOOL SPEC NAME: what the tool prints comes in one piece.
 check_kernel() {
   local said status=0
+  echo "begins: $3"
   said=$(compute-sanitizer --tool "$1" --error-exitcode 9 "$irisgen" run "$2" --kernel "$3" --target "$target" 2>&1) ||
-    { status=1; said+=$'\n'"$1 failed: $3"; }
+    status=1
   printf '== %s\n%s\n' "$3" "$said"
+  [ $status = 0 ] || echo "$1 failed: $3"
   return $status
 }
 
@@ -321,7 +324,7 @@ step adopted 240 env -u GTEST_FILTER "$gpu_adopted" --gtest_brief=1
 step heap 240 env -u GTEST_FILTER "$gpu_heap" --gtest_brief=1
 step tensors 240 env -u GTEST_FILTER "$gpu_fill" --gtest_brief=1
 step sass 120 bash -c sass
-step matrix 300 bash -c matrix
+step matrix 600 bash -c matrix
 [ -e "$out/matrix.log" ] &&
   grep -E '^\[ +(PASSED|SKIPPED|FAILED) +\] [0-9]+ tests' "$out/matrix.log" | sed 's/^/        /' | tee -a "$out/summary.txt"
 step stress 240 env -u GTEST_FILTER "$gpu_stress" --gtest_brief=1
