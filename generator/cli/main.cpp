@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,13 +45,26 @@ const CLI::App* chosen(const CLI::App* program) {
   return named.empty() ? program : chosen(named.front());
 }
 
+constexpr const char* is_empty = "must not be empty";
+
+/// The option that a word names with nothing behind its `=`, for which CLI11 would take the next word; empty: none
+/// does.
+std::string option_without_value(std::span<const char* const> words) {
+  for (const std::string_view word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return std::string(word.substr(0, word.size() - 1));
+  }
+  return "";
+}
+
 /// A flag is there or it is not: `--no-verify=3` is a mistake. So is what names nothing, `-o ""`.
 void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_expected_max() == 0) {
       option->disable_flag_override();
     } else {
-      option->check([](const std::string& value) { return value.empty() ? "must not be empty" : ""; });
+      option->check([](const std::string& value) { return value.empty() ? is_empty : ""; });
     }
   }
   for (CLI::App* subcommand : app.get_subcommands(nullptr)) check_values(*subcommand);
@@ -140,6 +154,10 @@ ExitCode run_program(int argc, char** argv) {
   Action action;
   for (const auto add : subcommands) add(program, action);
   check_values(program);
+  if (const std::string option = option_without_value({argv, static_cast<std::size_t>(argc)}); !option.empty()) {
+    print_error(option + ": " + is_empty);
+    return bad_usage;
+  }
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

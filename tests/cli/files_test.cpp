@@ -254,7 +254,8 @@ TEST_F(Files, RunKeepsWhatIsFinishedWhereALaterKernelFails) {
 TEST_F(Files, WithoutANameAreSaidToHaveNone) {
   for (const auto& [arguments, named] : {std::pair{std::vector<std::string>{"check", ""}, "SPEC"},
                                          {{"generate", spec, "-o", ""}, "--output-dir"},
-                                         {{"lint", "--list", "--sarif", ""}, "--sarif"}}) {
+                                         {{"lint", "--list", "--sarif", ""}, "--sarif"},
+                                         {{"lint", "--list", "--sarif=", "--json"}, "--sarif"}}) {
     const Outcome outcome = irisgen(arguments);
     EXPECT_EQ(outcome.code, 2);
     const std::string told = std::string("irisgen: error: ") + named + ": must not be empty\n";
