@@ -16,7 +16,7 @@ constexpr double right = 32;
 constexpr double top = 52;
 constexpr double bottom = 36;
 
-// Numbers have a point whatever the program's locale is, so that printf is none for them.
+// Numbers have a point whatever the program's locale is, which printf would ask.
 
 /// As printf's %g.
 std::string number(double value) {

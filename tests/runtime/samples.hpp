@@ -368,9 +368,9 @@ std::vector<std::array<std::size_t, factors>> rows_of(const std::array<std::size
   }
   if (test_all()) return all;
 
-  constexpr std::size_t most_values = 64;
+  const std::size_t most_values = *std::ranges::max_element(values);
   std::vector<bool> seen(factors * factors * most_values * most_values);
-  const auto for_each_pair = [](const Row& row, const auto& visit) {
+  const auto for_each_pair = [most_values](const Row& row, const auto& visit) {
     for (std::size_t i = 0; i < factors; ++i) {
       for (std::size_t j = i + 1; j < factors; ++j) {
         visit(((i * factors + j) * most_values + row[i]) * most_values + row[j]);
