@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "sanitizers.hpp"
+
 namespace iris::host::stack_pool_test {
 namespace {
 
@@ -72,6 +74,7 @@ TEST(StackPool, TakesTheStacksOfOneThatHasEnded) {
 
 /// Where a process has as many mappings as it may, stacks go without guards; not those of later pools.
 TEST(StackPool, KeepsNoStacksWithoutGuards) {
+  if (test::with_sanitizers) GTEST_SKIP() << "a sanitizer needs mappings of its own";
   int most_mappings = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> most_mappings;
   if (most_mappings > 1 << 18) GTEST_SKIP() << "a process may have " << most_mappings << " mappings, too many to fill";
