@@ -147,8 +147,8 @@ class PortionSteps {
 
 KernelPlan sum_kernel(const Request& request, const Argument& arrived, const Argument& output) {
   const SettingNames names = {{"blocks", "comm_blocks"}};
-  const Request own = {request.spec,    request.problem, request.target, settings_of_part(request.config, names),
-                       request.variant, request.launches};
+  const Settings settings = settings_of_part(request.config, names);
+  const Request own = {request.spec, request.problem, request.target, settings, request.variant, request.launches};
   const Problem& problem = request.problem;
   KernelPlan kernel =
       start_kernel(own, output.symmetric ? summed_for_all_templates.back() : summed_portion_templates.back());

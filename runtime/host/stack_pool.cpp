@@ -39,9 +39,8 @@ class SpareSlabs {
   }
 
  private:
-  static std::array<std::atomic<void*>, 8> spares_;  // 2048 stacks, in whose pages commonly are 16 MiB
+  static inline std::array<std::atomic<void*>, 8> spares_ = {};  // 2048 stacks, in whose pages commonly are 16 MiB
 };
-std::array<std::atomic<void*>, 8> SpareSlabs::spares_ = {};
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

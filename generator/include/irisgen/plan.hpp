@@ -140,7 +140,7 @@ struct Plan {
 struct PlanOptions {
   std::span<const TuningTable> tuning = {};     ///< asked by `auto`, in this order, before the model
   std::string device = {};                      ///< that it is for, as the tables call it; empty: any of the target
-  std::span<const std::string> templates = {};  ///< of which alone its kernels are made; empty: of any
+  std::span<const std::string> templates = {};  ///< of which alone kernels of known extents are made; empty: any
 };
 
 /// Makes every choice for one kernel, world and target. Pure. Throws SpecError for what cannot be planned (a config
