@@ -218,6 +218,7 @@ Plan verification_plan(const KernelSpec& kernel, int world, const Target& target
   }
   // For a small problem its parts would be others, which are not what is measured.
   std::vector<std::string> templates;
+  templates.reserve(candidate.plan.kernels.size());
   for (const KernelPlan& kernel : candidate.plan.kernels) templates.push_back(kernel.template_path);
   for (const Settings& config : {pinned, candidate.config}) {
     if (auto planned =

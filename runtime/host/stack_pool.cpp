@@ -25,21 +25,21 @@ class SpareSlabs {
  public:
   /// Null if there is none.
   static void* take() {
-    for (std::atomic<void*>& spare : spares_) {
+    for (std::atomic<void*>& spare : spares) {
       if (void* const slab = spare.exchange(nullptr)) return slab;
     }
     return nullptr;
   }
   /// False if there are enough.
   static bool keep(void* slab) {
-    return std::ranges::any_of(spares_, [&](std::atomic<void*>& spare) {
+    return std::ranges::any_of(spares, [&](std::atomic<void*>& spare) {
       void* none = nullptr;
       return spare.compare_exchange_strong(none, slab);
     });
   }
 
  private:
-  static inline std::array<std::atomic<void*>, 8> spares_ = {};  // 2048 stacks, in whose pages commonly are 16 MiB
+  static inline std::array<std::atomic<void*>, 8> spares = {};  // 2048 stacks, in whose pages commonly are 16 MiB
 };
 
 std::size_t page_bytes() {
