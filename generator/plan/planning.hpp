@@ -37,7 +37,7 @@ using iris::Argument;
 using iris::Dimension;
 using iris::InPlace;
 
-/// The launches that a plan is for, where its problem leaves lengths open.
+/// What a plan is for beside its problem: the launches, where that leaves lengths open, and what may be made of it.
 struct Launches {
   Problem typical;  ///< the problem, with lengths that suit most of them; open where nobody knows better
   std::optional<std::int64_t> most_rows = {};   ///< that m has in them

@@ -36,13 +36,14 @@ class Steps {
   std::vector<void*> done_;
 };
 
+bool overlap(const void* begin, std::size_t bytes, const void* other, std::size_t other_bytes) {
+  return number_of(begin) < number_of(other) + other_bytes && number_of(other) < number_of(begin) + bytes;
+}
+
 /// Throws unless each member of the group gives memory of its own, here and in what was adopted before. Every member
 /// looks at all of it.
 void check_apart(const std::vector<int>& ranks, std::span<char* const> begins, std::size_t bytes,
                  const std::vector<Adoption>& adoptions) {
-  const auto overlap = [](const char* begin, std::size_t length, const char* other, std::size_t other_length) {
-    return number_of(begin) < number_of(other) + other_length && number_of(other) < number_of(begin) + length;
-  };
   const auto refuse = [](int rank, std::size_t other) {
     throw std::runtime_error("rank " + std::to_string(rank) + " gives memory that is, or overlaps, what rank " +
                              std::to_string(other) + " gave; each gives its own");
@@ -195,9 +196,7 @@ std::string AdoptedMemory::describe_refusal(const Device& device, const void* me
   if (bytes == 0) return "there is nothing to adopt";
   if (number_of(memory) + bytes < bytes) return "no memory is as long; give the bytes that it has";
   for (const Adoption& each : adoptions_) {
-    const bool apart =
-        number_of(memory) + bytes <= number_of(each.begin) || number_of(each.begin) + each.bytes <= number_of(memory);
-    if (apart) continue;
+    if (!overlap(memory, bytes, each.begin, each.bytes)) continue;
     const std::string other = "the memory overlaps adopted memory " + std::to_string(each.number) + ", of " +
                               std::to_string(each.bytes) + " bytes";
     const bool freed = each.allocation != 0 && device.allocation_of(each.begin) != each.allocation;
